@@ -1,0 +1,32 @@
+# What is pinned here is what CI uses; `go run` fetches it.
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GOFUMPT     = mvdan.cc/gofumpt@v0.10.0
+
+.PHONY: run build test check bench fuzz-short
+
+run: ## an agent's session, played to the terminal
+	go run ./cmd/cmd-exec-mcp demo
+
+build:
+	go build -trimpath -ldflags='-s -w' -o cmd-exec-mcp ./cmd/cmd-exec-mcp
+
+test: ## every test, with the race detector, against real services where they can be started
+	go test -race ./...
+
+check: ## what a change must pass: format, vet on three systems, lint, sizes, and a tree that stays as committed
+	@git diff --quiet || { git diff --stat; echo "check: commit or stash first: it must not change the tree"; exit 1; }
+	go mod tidy
+	go run $(GOFUMPT) -l -w .
+	go generate ./...
+	go vet ./...
+	GOOS=windows go vet ./...
+	GOOS=darwin go vet ./...
+	go run $(STATICCHECK) ./...
+	go test -run 'TestImports|TestSizes' .
+	@git diff --exit-code || { echo "check: the tree changed: commit what the tools did"; exit 1; }
+
+bench: ## pairs of ours and the floor in one run: id ratio bar goal ok|short
+	go run ./cmd/bench
+
+fuzz-short: ## every fuzz target for a minute
+	go run ./cmd/fuzz -time 1m
