@@ -1,6 +1,6 @@
 # What is pinned here is what CI uses; `go run` fetches it.
-STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.7.0
-GOFUMPT     = mvdan.cc/gofumpt@v0.10.0
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOFUMPT     = mvdan.cc/gofumpt@v0.12.0
 
 .PHONY: run build test check bench fuzz-short
 
