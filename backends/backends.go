@@ -37,7 +37,8 @@ type Process interface {
 	// Kill is the ladder's last step. What could not be confirmed as ended is in Exit.Survivors.
 	Kill(ctx context.Context) error
 	// Wait returns when the process has ended and all its output was delivered; none follows. It may be called from
-	// several goroutines and returns the same to all. An error (kind Lost) means that the end could not be observed.
+	// several goroutines, and again after Kill, when Exit.Survivors is complete: a leader may end on INT while its children
+	// live on. An error (kind Lost) means that the end could not be observed.
 	Wait() (job.Exit, error)
 }
 

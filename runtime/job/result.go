@@ -29,6 +29,7 @@ type Exit struct {
 	Cause     Cause
 	Survivors []int    // processes of its tree that could not be ended, or not be confirmed as ended
 	Notes     []string // what a reader should know, one sentence each
+	Hint      string   // the next step, where the backend knows it: the near name of a command that was not found
 }
 
 // Text is one stream as it is shown: valid UTF-8 (or base64), folded and cut as the View asked.

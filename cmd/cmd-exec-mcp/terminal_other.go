@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "os"
+
+func dropTerminal() {}
+
+func growPipe(*os.File) {}

@@ -1,0 +1,221 @@
+// Package runtime is the engine: one request through policy, hooks and backend. The order of things lives here and
+// nothing else does. It has a standard package's name, so only main imports it (as rt).
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"cmd-exec-mcp/backends"
+	"cmd-exec-mcp/hooks"
+	"cmd-exec-mcp/runtime/audit"
+	"cmd-exec-mcp/runtime/config"
+	"cmd-exec-mcp/runtime/job"
+	"cmd-exec-mcp/runtime/policy"
+	"cmd-exec-mcp/runtime/session"
+	"cmd-exec-mcp/runtime/stream"
+	"github.com/rs/zerolog"
+)
+
+// Engine runs requests. It is safe for concurrent use until Close.
+type Engine struct {
+	config   *config.Config
+	log      zerolog.Logger
+	table    *session.Table
+	audit    *audit.Log // nil: none
+	tools    []*tool
+	data     string
+	protect  []string // files that no output file may replace
+	backends map[backends.Config]backends.Backend
+	hooks    map[hooks.Config]hooks.Named
+}
+
+// tool is a declared tool with everything it needs opened.
+type tool struct {
+	config.Tool
+	targets []target
+	hooks   []hooks.Named
+	secrets []string // values of the server's own environment that never appear in output
+}
+
+type target struct {
+	name    string
+	backend backends.Backend
+}
+
+// Env is what the engine gets from main.
+type Env struct {
+	Data     string // this instance's folder; it exists
+	Instance string
+	Log      zerolog.Logger
+	Environ  []string // the server's environment, for the values that redaction hides
+	Audit    *audit.Log
+	Protect  []string // files that no output file may replace: the config, the log
+}
+
+// queue is how long a call waits for one of server(max_concurrent=) slots.
+const queue = 5 * time.Second
+
+// keepEnded and keepNewest say how long and how many ended sessions can be read (tools.md, Sessions).
+const (
+	keepEnded  = 10 * time.Minute
+	keepNewest = 64
+)
+
+// spillAbove is how much output all logs together keep in memory before they use files.
+const spillAbove = 64 << 20
+
+// New opens what the config declares. Nothing is dialled. On an error everything that was opened is closed.
+func New(ctx context.Context, c *config.Config, env Env) (*Engine, error) {
+	e := &Engine{
+		config: c, log: env.Log, audit: env.Audit, data: env.Data, protect: slices.Concat(env.Protect, c.Files),
+		backends: map[backends.Config]backends.Backend{}, hooks: map[hooks.Config]hooks.Named{},
+	}
+	d := c.Defaults
+	e.table = session.NewTable(session.Limits{
+		Attached: c.Server.MaxConcurrent, Sessions: c.Server.MaxSessions,
+		Output:  stream.Limits{Bytes: d.MaxOutput},
+		Session: stream.Limits{Bytes: d.SessionMaxBytes, Lines: d.SessionMaxLines},
+		Inline:  d.InlineLimit, Preview: d.OutputLimit, Alive: d.AliveTimeout, MaxLife: d.MaxLife,
+		Queue: queue, Keep: keepEnded, Kept: keepNewest,
+	}, stream.NewSpill(filepath.Join(env.Data, "spill"), spillAbove))
+	for _, declared := range c.Tools {
+		t, err := e.open(ctx, declared, env)
+		if err != nil {
+			e.Close(ctx)
+			return nil, fmt.Errorf("%s: %s: %w", declared.Pos, declared.Name, err)
+		}
+		e.tools = append(e.tools, t)
+	}
+	return e, nil
+}
+
+// open opens a tool's backends and hooks; two tools that name the same value share what was opened.
+func (e *Engine) open(ctx context.Context, declared config.Tool, env Env) (*tool, error) {
+	t := &tool{Tool: declared}
+	for _, d := range declared.Targets {
+		backend, ok := e.backends[d.Backend]
+		if !ok {
+			opened, err := d.Backend.Open(ctx, backends.Env{Data: env.Data, Instance: env.Instance, Log: env.Log, Secrets: e.config.Secrets})
+			if err != nil {
+				return nil, err
+			}
+			backend = opened
+			e.backends[d.Backend] = opened
+		}
+		t.targets = append(t.targets, target{d.Name, backend})
+	}
+	for _, h := range declared.Hooks {
+		named, ok := e.hooks[h]
+		if !ok {
+			opened, err := h.Open(ctx, hooks.Env{Data: env.Data, Log: env.Log})
+			if err != nil {
+				return nil, err
+			}
+			named = opened
+			e.hooks[h] = opened
+		}
+		t.hooks = append(t.hooks, named)
+	}
+	t.secrets = append(secretValues(t.Redact, env.Environ), e.config.SecretValues...)
+	return t, nil
+}
+
+// secretValues are the values of variables whose names say that they are secret.
+func secretValues(rules *stream.Rules, environ []string) []string {
+	values := map[string]string{}
+	var names []string
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		values[name] = value
+		names = append(names, name)
+	}
+	var secrets []string
+	for _, name := range rules.EnvNames(names) {
+		secrets = append(secrets, values[name])
+	}
+	return secrets
+}
+
+// tool finds a tool by name. Kind: NotFound.
+func (e *Engine) tool(name string) (*tool, error) {
+	var names []string
+	for _, t := range e.tools {
+		if t.Name == name {
+			return t, nil
+		}
+		names = append(names, t.Name)
+	}
+	return nil, job.Errorf(job.NotFound, "no tool %q", name).WithHint("one of [%s]", strings.Join(names, " "))
+}
+
+// target finds one of the tool's backends; "" is the first. Kind: NotFound.
+func (t *tool) target(name string) (target, error) {
+	if name == "" {
+		return t.targets[0], nil
+	}
+	var names []string
+	for _, target := range t.targets {
+		if target.name == name {
+			return target, nil
+		}
+		names = append(names, target.name)
+	}
+	return target{}, job.Errorf(job.NotFound, "no target %q", name).WithHint("one of [%s]", strings.Join(names, " "))
+}
+
+// logName is the name in the log's lines: local, sandbox, remote for the standard tools, as in the original.
+func (t *tool) logName() string {
+	if name, ok := strings.CutPrefix(t.Name, "execute_"); ok {
+		return name
+	}
+	return t.Name
+}
+
+// Running returns how many commands have not ended, sessions included.
+func (e *Engine) Running() int { return e.table.Running() }
+
+// Check asks every backend that can tell how it is, in the order they are declared.
+func (e *Engine) Check(ctx context.Context) []job.Check {
+	var checks []job.Check
+	seen := map[backends.Backend]bool{}
+	for _, t := range e.tools {
+		for _, target := range t.targets {
+			checker, ok := target.backend.(backends.Checker)
+			if ok && !seen[target.backend] {
+				checks = append(checks, checker.Check(ctx)...)
+			}
+			seen[target.backend] = true
+		}
+	}
+	return checks
+}
+
+// Close ends what runs by the kill ladder, then closes backends and hooks. ctx bounds it all.
+func (e *Engine) Close(ctx context.Context) error {
+	e.table.Close(ctx)
+	var errs []error
+	for _, b := range e.backends {
+		errs = append(errs, b.Close(ctx))
+	}
+	for _, h := range e.hooks {
+		errs = append(errs, h.Close(ctx))
+	}
+	errs = append(errs, os.RemoveAll(filepath.Join(e.data, "spill")))
+	return errors.Join(errs...)
+}
+
+// policyOf is the tool's policy, for the CLI's `policy` verbs.
+func (e *Engine) policyOf(name string) (*policy.Policy, error) {
+	t, err := e.tool(name)
+	if err != nil {
+		return nil, err
+	}
+	return t.Policy, nil
+}

@@ -1,0 +1,109 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"cmd-exec-mcp/runtime/audit"
+	"cmd-exec-mcp/runtime/job"
+	"cmd-exec-mcp/runtime/policy"
+	"cmd-exec-mcp/runtime/session"
+)
+
+// This file is the one check point: every command of every backend passes decide and then refuse or permit.
+
+// decide asks policy about the request as it stands. It also keeps what the audit needs.
+func (e *Engine) decide(ctx context.Context, p *prepared) policy.Decision {
+	c := p.req.Command
+	in := policy.Input{
+		Tool: p.req.Tool, Backend: p.req.Backend, Shell: c.Shell, Dir: c.Dir,
+		Text: c.Script, Argv: c.Argv, Env: c.Env,
+	}
+	if p.req.OutputFile != "" {
+		in.Writes = []string{p.req.OutputFile}
+	}
+	began := time.Now()
+	d := p.tool.Policy.Check(ctx, in)
+	p.record = e.recordOf(p, d, time.Since(began))
+	return d
+}
+
+func (e *Engine) recordOf(p *prepared, d policy.Decision, took time.Duration) *audit.Record {
+	if e.audit == nil {
+		return nil
+	}
+	c := p.req.Command
+	r := &audit.Record{
+		ID: session.NewID("a"), Time: time.Now().UTC(), Session: p.req.Session, Tool: p.req.Tool, Backend: p.req.Backend, Target: p.req.Target,
+		Dir: c.Dir, Shell: c.Shell, Policy: d.Fingerprint, Text: p.tool.Redact.String(echo(p.req), p.tool.secrets),
+		EnvNames: slices.Sorted(maps.Keys(c.Env)), Decision: strings.ToLower(d.Verdict.String()), CheckUS: took.Microseconds(),
+	}
+	for _, x := range d.Execs {
+		r.Execs = append(r.Execs, audit.Exec{Name: x.Name, Via: x.Via, Kind: x.Kind.String()})
+	}
+	for _, f := range d.Findings {
+		r.Findings = append(r.Findings, audit.Finding{Rule: f.Rule, Command: f.Command, Via: f.Via, At: f.At})
+	}
+	return r
+}
+
+// refuse records a denial and returns it as the caller gets it.
+func (e *Engine) refuse(p *prepared, d policy.Decision) error {
+	denied := d.Err()
+	e.log.Warn().Str("name", p.tool.logName()).Msgf("denied: %s: %s", e.logText(p), denied)
+	if p.record != nil {
+		p.record.Decision = "deny"
+		if err := e.audit.Before(*p.record, echo(p.req)); err != nil {
+			return err
+		}
+	}
+	return denied
+}
+
+// permit lets the final text through: at once, or after a person said yes. The audit line is written before anything runs.
+func (e *Engine) permit(ctx context.Context, p *prepared, d policy.Decision, sink job.Sink) error {
+	if d.Verdict == policy.Ask {
+		answer, err := sink.Ask(ctx, question(p, d))
+		if err != nil || answer != job.Yes {
+			return e.refuse(p, d)
+		}
+		if p.record != nil {
+			p.record.Approver, p.record.Decision = "user", "allow"
+		}
+	}
+	if d.Verdict == policy.Deny {
+		return e.refuse(p, d)
+	}
+	if p.record != nil {
+		return e.audit.Before(*p.record, echo(p.req))
+	}
+	return nil
+}
+
+func question(p *prepared, d policy.Decision) job.Question {
+	q := job.Question{
+		Tool: p.req.Tool, Backend: p.req.Backend, Target: p.req.Target, Dir: p.req.Command.Dir,
+		Text: fmt.Sprintf("%+q", echo(p.req)), Env: slices.Sorted(maps.Keys(p.req.Command.Env)), Findings: d.Findings,
+	}
+	for _, x := range d.Execs {
+		q.Commands = append(q.Commands, x.Name)
+	}
+	if len(d.Findings) > 0 {
+		q.Reason = d.Findings[0].Message
+	}
+	return q
+}
+
+// logText is the command as the log may show it: one line, without secrets.
+func (e *Engine) logText(p *prepared) string {
+	text := p.tool.Redact.String(p.echo, slices.Concat(p.tool.secrets, p.secrets))
+	const most = 1000
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"cmd-exec-mcp/hooks"
+	"cmd-exec-mcp/runtime/job"
+)
+
+// Tap is a hook's part in one job.
+type Tap struct {
+	Name  string
+	Allow bool // when it breaks: pass the output on instead of withholding it
+	hooks.Tap
+}
+
+// afterSilence is how long a stream is quiet before its taps may show what they carry: it may be a prompt.
+const afterSilence = 50 * time.Millisecond
+
+// taps runs a job's chain of taps; its calls are serialised over both streams.
+type taps struct {
+	pump *pump
+
+	mu       sync.Mutex
+	chain    []Tap
+	broken   map[int]error
+	withheld bool // a tap with Allow false broke: nothing more passes
+	timer    *time.Timer
+	over     bool
+}
+
+func newTaps(p *pump, chain []Tap) *taps {
+	t := &taps{pump: p, chain: chain, broken: map[int]error{}}
+	t.timer = time.AfterFunc(time.Hour, t.idle)
+	t.timer.Stop()
+	return t
+}
+
+// output sends a chunk through the chain, first to last. The result is valid until the next call.
+func (t *taps) output(s job.Stream, chunk []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer.Reset(afterSilence)
+	return t.walk(s, chunk, 0)
+}
+
+func (t *taps) final(s job.Stream, chunk []byte) []byte {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.walk(s, chunk, hooks.Final)
+}
+
+// idle asks the chain for what it carries, on both streams.
+func (t *taps) idle() {
+	for _, l := range []*lane{&t.pump.out, &t.pump.err} {
+		l.mu.Lock()
+		t.mu.Lock()
+		var chunk []byte
+		if !t.over {
+			chunk = t.walk(l.stream, nil, hooks.Idle)
+		}
+		t.mu.Unlock()
+		l.pass(chunk)
+		l.mu.Unlock()
+	}
+}
+
+func (t *taps) walk(s job.Stream, chunk []byte, f hooks.Flags) []byte {
+	if t.withheld {
+		return nil
+	}
+	for i, tap := range t.chain {
+		if t.broken[i] != nil || len(chunk) == 0 && f == 0 {
+			continue
+		}
+		out, err := tap.Output(context.Background(), s, chunk, f)
+		if err != nil {
+			out = t.fail(i, out, err)
+		}
+		chunk = out
+		if t.withheld {
+			break
+		}
+	}
+	return chunk
+}
+
+// fail marks a tap as broken. shown is what it had not passed on yet.
+func (t *taps) fail(i int, shown []byte, err error) []byte {
+	t.broken[i] = err
+	if t.chain[i].Allow {
+		return shown
+	}
+	t.withheld = true
+	return fmt.Appendf(nil, "\n[output withheld: hook %s failed]\n", t.chain[i].Name)
+}
+
+// end tells the hooks how the job ended, last to first.
+func (t *taps) end(exit job.Exit) job.Exit {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	t.timer.Stop()
+	for i := len(t.chain) - 1; i >= 0; i-- {
+		tap := t.chain[i]
+		if err := t.broken[i]; err != nil {
+			exit.Notes = append(exit.Notes, fmt.Sprintf("hook %s failed: %v", tap.Name, err))
+		}
+		changed, err := tap.End(context.Background(), exit)
+		if err != nil {
+			exit.Notes = append(exit.Notes, fmt.Sprintf("hook %s failed at the end: %v", tap.Name, err))
+			continue
+		}
+		exit = changed
+	}
+	return exit
+}
