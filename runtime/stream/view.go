@@ -87,7 +87,7 @@ func (l *Log) pieces(from int64, limit int, fn func(pos int64, s job.Stream, p [
 		if limit > 0 && int64(stop-at) > left {
 			if stop = c.atomStart(p, at+int(left)); stop <= at {
 				if began {
-					break
+					return first, next, dropped
 				}
 				stop = c.atomEnd(p, at)
 			}
