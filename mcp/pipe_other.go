@@ -1,0 +1,7 @@
+//go:build !linux
+
+package mcp
+
+import "io"
+
+func growPipe(io.Writer) {}
