@@ -1,0 +1,14 @@
+// Package all lists the backends that config.star may name.
+package all
+
+import (
+	"cmd-exec-mcp/backends"
+	"cmd-exec-mcp/backends/local"
+)
+
+// Drivers returns a driver for each kind of backend.
+func Drivers() []backends.Driver {
+	return []backends.Driver{
+		local.Driver,
+	}
+}

@@ -1,0 +1,44 @@
+package local
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// nearName is the hint for a command that was not found: a program in the search path whose name differs by one slip of
+// the hand, "" if there is none.
+func nearName(name, search string) string {
+	for _, folder := range filepath.SplitList(search) {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if oneSlip(name, e.Name()) {
+				return "did you mean " + e.Name() + "?"
+			}
+		}
+	}
+	return "check the name, or install it, or give its full path"
+}
+
+// oneSlip says whether a and b differ by one letter added, left out or changed, or by two neighbours swapped.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(a) < 2 || len(b)-len(a) > 1 || a == b {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) != len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if a[i+1:] == b[i+1:] {
+		return true
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}

@@ -1,0 +1,150 @@
+//go:build unix
+
+package local
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// When the leader has ended, a background process may hold the output for ever. What follows within silence is still
+// taken for its output (`> >(tee)` ends later than the shell); lingering is the most it may take altogether.
+const (
+	silence   = 25 * time.Millisecond
+	lingering = 250 * time.Millisecond
+)
+
+// reader delivers one stream. It lives in one goroutine.
+type reader struct {
+	backend *backend
+	file    *os.File
+	raw     syscall.RawConn
+	to      io.Writer
+	ended   *atomic.Int64   // when the leader ended, 0 while it runs
+	over    <-chan struct{} // closed then
+	tty     bool
+	grown   bool
+	held    bool // set before delivery is announced: a background process holds the stream
+}
+
+func (p *process) newReader(f *os.File, to io.Writer) *reader {
+	raw, _ := f.SyscallConn() // fails only for a nil file
+	return &reader{backend: p.backend, file: f, raw: raw, to: to, ended: &p.ended, over: p.over, tty: f == p.tty}
+}
+
+// deliver returns at the stream's end, or when the leader has ended and the stream fell silent; held says which.
+func (r *reader) deliver() (held bool) {
+	for {
+		_, err := r.pass(readSize)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return r.rest()
+		}
+		ended := r.ended.Load()
+		if err != nil && (ended != 0 || !r.tty) {
+			return false
+		}
+		if err != nil {
+			// A terminal that nobody has open right now may be opened again, and closing it would hang up on the leader.
+			select {
+			case <-r.over:
+			case <-time.After(20 * time.Millisecond):
+			}
+			continue
+		}
+		if ended == 0 {
+			continue
+		}
+		now, last := time.Now(), time.Unix(0, ended).Add(lingering)
+		if now.After(last) {
+			return r.rest()
+		}
+		r.file.SetReadDeadline(earlier(now.Add(silence), last))
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// rest delivers what is in the pipe when time is up. A slow reader of ours must not cost the command its output.
+func (r *reader) rest() (held bool) {
+	r.file.SetReadDeadline(time.Time{})
+	owed := 0
+	r.raw.Control(func(fd uintptr) { owed, _ = unix.IoctlGetInt(int(fd), fionread) })
+	for owed > 0 {
+		n, err := r.pass(min(owed, readSize))
+		if err != nil && !r.late(err) {
+			return false
+		}
+		owed -= n
+	}
+	return true
+}
+
+// discard keeps the pipe flowing: closing it would kill the background process at its next write.
+func (r *reader) discard() {
+	r.to = io.Discard
+	for {
+		if _, err := r.pass(readSize); err != nil && !r.late(err) {
+			return
+		}
+	}
+}
+
+// late recognises a deadline that was set after it had lost its meaning, and takes it away.
+func (r *reader) late(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) && r.file.SetReadDeadline(time.Time{}) == nil
+}
+
+// pass reads once and delivers it. The buffer is taken when there is something to read, so waiting holds no memory.
+func (r *reader) pass(limit int) (int, error) {
+	var (
+		buf *[readSize]byte
+		n   int
+		err error
+	)
+	waited := r.raw.Read(func(fd uintptr) bool {
+		if buf == nil {
+			buf = r.backend.buffer()
+		}
+		for n, err = syscall.Read(int(fd), buf[:limit]); err == syscall.EINTR; {
+			n, err = syscall.Read(int(fd), buf[:limit])
+		}
+		if err != syscall.EAGAIN {
+			return true
+		}
+		r.backend.free(buf)
+		buf = nil
+		return false
+	})
+	if buf != nil {
+		defer r.backend.free(buf)
+	}
+	if waited != nil {
+		return 0, waited
+	}
+	if err != nil {
+		return 0, err // EIO from a terminal whose last user has gone is its end
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	if n >= pipeSize && !r.grown {
+		r.grown = true
+		growPipe(r.raw)
+	}
+	r.to.Write(buf[:n])
+	return n, nil
+}
+
+// pipeSize is what a pipe holds unless it was grown.
+const pipeSize = 64 << 10
