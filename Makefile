@@ -28,5 +28,9 @@ check: ## what a change must pass: format, vet on three systems, lint, sizes, an
 bench: ## pairs of ours and the floor in one run: id ratio bar goal ok|short
 	go run ./cmd/bench
 
+FUZZTIME = 1m
 fuzz-short: ## every fuzz target for a minute
-	go run ./cmd/fuzz -time 1m
+	@set -e; grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9]+' . | sed -E 's/:[0-9]+:func /:/' | while IFS=: read -r file target; do \
+		echo "== $$target ($$(dirname $$file))"; \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file); \
+	done

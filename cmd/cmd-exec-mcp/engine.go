@@ -46,7 +46,10 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 	o := &opened{config: c, instance: in}
 	o.log, o.logFile, o.logPath = openLog(c, data)
 	early.replay(o.log)
-	protect := []string{o.logPath}
+	var protect []string
+	if o.logPath != "" {
+		protect = append(protect, o.logPath)
+	}
 	if file := c.Server.AuditFile; file != "" {
 		o.audit = audit.New(rotated(file), c.Server.AuditRequired)
 		protect = append(protect, file)

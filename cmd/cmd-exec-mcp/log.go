@@ -20,9 +20,12 @@ const (
 )
 
 // openLog opens the log that the config asks for. A relative name is below the config's folder, else the data folder.
-// The logger never fails: a full disk must not stop a command.
+// "" is no log. The logger never fails: a full disk must not stop a command.
 func openLog(c *config.Config, data string) (zerolog.Logger, io.Closer, string) {
 	path := c.Server.LogFile
+	if path == "" {
+		return zerolog.Nop(), io.NopCloser(nil), ""
+	}
 	if !filepath.IsAbs(path) {
 		base := data
 		if c.Path != "" {

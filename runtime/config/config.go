@@ -52,6 +52,8 @@ type Config struct {
 	SecretValues []string // their values: always redacted
 	Files        []string // every file that was read, for a reload; without the embedded one
 	Warnings     []string // what a policy's owner should know, "TOOL: sentence"
+
+	origin origin
 }
 
 // Tool is one declared tool.

@@ -90,6 +90,7 @@ func (l *loader) run(thread *starlark.Thread, name string, src []byte) {
 		l.add(syntax.MakePosition(&name, 1, 1), `write shell_tool("execute_local", backend=local())`, "the config declares no tool")
 	}
 	thread.SetLocal(loading, nil) // functions that run in policy examples may not declare anything
+	l.cfg.origin = l.origin()
 	l.finishTools()
 }
 

@@ -138,6 +138,7 @@ func (l *loader) finishTools() {
 				}
 			}
 			compiled[d.policy] = p
+			l.cfg.origin.policies[p] = d.policy
 		}
 		d.tool.Policy = p
 		if d.redact == nil {
