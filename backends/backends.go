@@ -59,6 +59,7 @@ type Properties struct {
 	Connections int  // how many may be needed at once; 0: does not matter
 	Images      []string
 	Networks    []string
+	Encoding    string // of what its programs print, where a call names none; "" is UTF-8
 }
 
 // Filer is optional, of a Backend and of a Process: file access without a shell.

@@ -130,6 +130,7 @@ func (b *backend) Properties() backends.Properties {
 		Shells:   slices.Clone(b.names),
 		Stdin:    true,
 		TTY:      hasTTY,
+		Encoding: b.encoding,
 		KillTree: runtime.GOOS == "linux" || runtime.GOOS == "windows",
 	}
 }

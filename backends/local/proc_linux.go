@@ -5,7 +5,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -39,29 +38,21 @@ func processName(pid int) string {
 	return strings.TrimSpace(string(name))
 }
 
-// leader is the process that was started: its end is the command's.
-type leader struct {
-	pid   int
-	pidfd *os.File // nil on kernels before 5.3
-
-	mu     sync.Mutex
-	reaped bool // its number may be somebody else's now
-}
-
+// watch gives the pidfd to the poller.
 func (l *leader) watch(pid, pidfd int) {
 	l.pid = pid
 	if pidfd < 0 {
 		return
 	}
 	unix.SetNonblock(pidfd, true) // so that the poller takes it
-	l.pidfd = os.NewFile(uintptr(pidfd), "pidfd")
+	l.handle = os.NewFile(uintptr(pidfd), "pidfd")
 }
 
 // await returns when the leader has ended, and collects it. Called once.
 func (l *leader) await() (status syscall.WaitStatus, err error) {
-	if l.pidfd != nil {
-		defer l.pidfd.Close()
-		raw, rawErr := l.pidfd.SyscallConn()
+	if l.handle != nil {
+		defer l.handle.Close()
+		raw, rawErr := l.handle.SyscallConn()
 		if rawErr == nil {
 			done := false
 			rawErr = raw.Read(func(uintptr) bool {
@@ -82,29 +73,4 @@ func (l *leader) await() (status syscall.WaitStatus, err error) {
 	}
 	_, status, err = l.reap(0)
 	return status, err
-}
-
-func (l *leader) reap(options int) (bool, syscall.WaitStatus, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var status syscall.WaitStatus
-	for {
-		pid, err := syscall.Wait4(l.pid, &status, options, nil)
-		if err == syscall.EINTR {
-			continue
-		}
-		l.reaped = pid == l.pid || err != nil
-		return l.reaped, status, err
-	}
-}
-
-// group signals the process group and reports true, unless the leader was collected and the number may be reused.
-func (l *leader) group(group int, s syscall.Signal) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.reaped {
-		return false
-	}
-	syscall.Kill(-group, s)
-	return true
 }
