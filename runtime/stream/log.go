@@ -33,8 +33,8 @@ type Log struct {
 	chunks   []*chunk // in order; the first heads of them are the beginning, a hole may follow them
 	heads    int
 	headFull bool
-	size     int64     // bytes in the tail, chunks[heads:]
-	tailNL   int64     // newlines in the sealed chunks of the tail
+	size     int64 // bytes in the tail, chunks[heads:]
+	tailNL   int64 // newlines in the sealed chunks of the tail
 	end      int64
 	totals   [2]int64  // per view, what the streams produced
 	lines    [2]int64  // per view, newlines of all sealed chunks, dropped ones included

@@ -1,9 +1,22 @@
 package stream
 
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"cmd-exec-mcp/runtime/job"
+)
+
+// minSecret is the length from which a value is taken for a secret. Shorter ones, like "1" or "true", would blacken
+// half of every output.
+const minSecret = 6
+
 // Redact is what config.star's redact(...) says.
 type Redact struct {
-	Patterns []string `star:"patterns" doc:"RE2 patterns whose matches are replaced; left out: the shapes of well-known tokens, Authorization headers, passwords in URLs and private keys"`
-	Env      []string `star:"env" doc:"name patterns of variables, the server's and the call's, whose values of 6 or more characters are replaced"`
+	Patterns []string `star:"patterns" doc:"RE2 patterns whose matches are replaced, with a group only the first group; left out: the shapes of well-known tokens, Authorization headers, passwords in URLs and private keys"`
+	Env      []string `star:"env" doc:"name patterns (*, ?, [a-z], in any case) of variables, the server's and the call's, whose values of 6 or more characters are replaced"`
 }
 
 // NewRedact returns the defaults.
@@ -11,32 +24,88 @@ func NewRedact() *Redact {
 	return &Redact{Env: []string{"*_TOKEN", "*_SECRET", "*_KEY", "*PASSWORD*"}}
 }
 
-// Validate is being written.
-func (r *Redact) Validate() error { return nil }
+// Validate reports the first pattern that cannot be used, as Invalid.
+func (r *Redact) Validate() error {
+	for _, p := range r.Patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return job.Errorf(job.Invalid, "patterns: %w", err).WithHint("patterns are RE2: no look-around, no back-references")
+		}
+		if re.MatchString("") {
+			return job.Errorf(job.Invalid, "patterns: %q matches the empty text", p).WithHint("write + instead of *, so that it matches something")
+		}
+	}
+	for _, g := range r.Env {
+		if _, err := path.Match(g, ""); err != nil {
+			return job.Errorf(job.Invalid, "env: %q is no name pattern", g).WithHint(`use *, ? and [a-z], as in "*_TOKEN"`)
+		}
+	}
+	return nil
+}
 
-// Rules is being written.
-type Rules struct{}
+// Rules are compiled redaction rules. They are immutable and may be shared by all jobs.
+type Rules struct {
+	matcher *matcher // nil: no patterns
+	env     []string
+}
 
-// Compile is being written.
-func Compile(rs []*Redact) (*Rules, error) { return &Rules{}, nil }
+// Compile merges what the elements ask for. Without any the Rules replace explicit secrets only.
+func Compile(rs []*Redact) (*Rules, error) {
+	rules := &Rules{}
+	var all []shape
+	builtin := false
+	for _, r := range rs {
+		if err := r.Validate(); err != nil {
+			return nil, err
+		}
+		rules.env = append(rules.env, r.Env...)
+		if r.Patterns == nil && !builtin {
+			builtin = true
+			all = append(all, shapes()...)
+		}
+		for _, p := range r.Patterns {
+			all = append(all, shape{body: p})
+		}
+	}
+	if len(all) == 0 {
+		return rules, nil
+	}
+	m, err := newMatcher(all)
+	if err != nil {
+		return nil, job.Errorf(job.Invalid, "patterns: %w", err)
+	}
+	rules.matcher = m
+	return rules, nil
+}
 
-// EnvNames is being written.
-func (r *Rules) EnvNames(names []string) []string { return nil }
+// EnvNames returns those of the names whose values are secret.
+func (r *Rules) EnvNames(names []string) []string {
+	var secret []string
+	for _, name := range names {
+		if slices.ContainsFunc(r.env, func(glob string) bool {
+			ok, _ := path.Match(strings.ToUpper(glob), strings.ToUpper(name))
+			return ok
+		}) {
+			secret = append(secret, name)
+		}
+	}
+	return secret
+}
 
-// Empty is being written.
-func (r *Rules) Empty(secrets []string) bool { return true }
+// Empty reports that a Redactor with these secrets would change nothing.
+func (r *Rules) Empty(secrets []string) bool {
+	return r.matcher == nil && len(forms(secrets)) == 0
+}
 
-// String is being written.
-func (r *Rules) String(s string, secrets []string) string { return s }
+// String redacts one whole text.
+func (r *Rules) String(s string, secrets []string) string {
+	d := r.Redactor(secrets)
+	out := string(d.Write([]byte(s)))
+	return out + string(d.Flush())
+}
 
-// Redactor is being written.
-func (r *Rules) Redactor(secrets []string) *Redactor { return &Redactor{} }
-
-// Redactor is being written.
-type Redactor struct{}
-
-// Write is being written.
-func (r *Redactor) Write(p []byte) []byte { return p }
-
-// Flush is being written.
-func (r *Redactor) Flush() []byte { return nil }
+// Redactor returns a filter for one stream of one job. The secrets are exact values; those shorter than 6 characters
+// are ignored. They are also found as base64, as part of a URL and as a JSON string.
+func (r *Rules) Redactor(secrets []string) *Redactor {
+	return &Redactor{m: r.matcher.with(forms(secrets))}
+}
