@@ -80,7 +80,7 @@ type Target struct {
 	Backend backends.Config
 }
 
-// maxSource is far above any real config, and low enough that no nesting in it can exhaust the parser's stack.
+// maxSource is far above any real config, and low enough that no long chain of operators can exhaust the stack.
 const maxSource = 256 << 10
 
 // Load evaluates the file at path. Mistakes in it are Errors; a file that cannot be read is a *job.Error.

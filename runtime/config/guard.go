@@ -13,7 +13,7 @@ import (
 // maxLen bounds what one step of a config can make: elements of a list, bytes of a string, items of a range.
 const maxLen = 1 << 20
 
-// repeat is the operator * (guardRepeats).
+// repeat is the operator * (guardOperators).
 func repeat(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 	x, y := args[0], args[1]
 	for range 2 {
@@ -30,6 +30,26 @@ func repeat(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []st
 		x, y = y, x
 	}
 	return starlark.Binary(syntax.STAR, args[0], args[1])
+}
+
+// plus is the operator +.
+func plus(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	if err := checkSum(args); err != nil {
+		return nil, err
+	}
+	return starlark.Binary(syntax.PLUS, args[0], args[1])
+}
+
+// extended is called as x += extended(x, y): it returns y.
+func extended(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return args[1], checkSum(args)
+}
+
+func checkSum(args starlark.Tuple) error {
+	if n := starlark.Len(args[0]) + starlark.Len(args[1]); n > maxLen {
+		return fmt.Errorf("%d elements are more than a config may hold (%d)", n, maxLen)
+	}
+	return nil
 }
 
 // shortRange is range(), bounded: list(range(n)) is one step as well.

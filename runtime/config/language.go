@@ -88,11 +88,14 @@ var constants = []struct {
 // predeclare makes the names that a config file sees. A driver that takes a name twice is a defect and panics.
 func (l *loader) predeclare() starlark.StringDict {
 	d := starlark.StringDict{
-		"json":     json.Module,
-		"struct":   starlark.NewBuiltin("struct", starlarkstruct.Make),
-		"host":     hostStruct(),
-		"range":    starlark.NewBuiltin("range", shortRange),
-		repeatName: starlark.NewBuiltin(repeatName, repeat),
+		"json":   json.Module,
+		"struct": starlark.NewBuiltin("struct", starlarkstruct.Make),
+		"host":   hostStruct(),
+		"range":  starlark.NewBuiltin("range", shortRange),
+
+		guards[syntax.STAR]:    starlark.NewBuiltin("*", repeat),
+		guards[syntax.PLUS]:    starlark.NewBuiltin("+", plus),
+		guards[syntax.PLUS_EQ]: starlark.NewBuiltin("+=", extended),
 	}
 	for _, c := range constants {
 		d[c.name] = starlark.MakeInt(c.value)

@@ -122,7 +122,6 @@ func (l *loader) addRuntime(name string, err error) {
 	}
 	msg = strings.TrimPrefix(msg, "fail: ")
 	msg = strings.TrimPrefix(msg, "Starlark computation cancelled: ")
-	msg = strings.ReplaceAll(msg, "function "+repeatName+": ", "")
 	l.add(pos, "", "%s", msg)
 }
 

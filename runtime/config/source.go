@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"reflect"
 	"strings"
@@ -14,23 +13,15 @@ import (
 // dialect is Starlark with sets and top-level if and for; without while and recursion every config ends.
 var dialect = syntax.FileOptions{Set: true, TopLevelControl: true, GlobalReassign: true}
 
-// maxBrackets bounds how deep a file can nest: the parser recurses per bracket, and a Go stack that overflows cannot
-// be recovered from. Real configs have a few hundred.
-const maxBrackets = 20_000
-
 // compile parses and resolves one file. Names that nobody defines become broken values, so that the run goes on and
 // finds the other mistakes too. A nil program means that a mistake was recorded and there is nothing to run.
 func (l *loader) compile(name string, src []byte) (*starlark.Program, starlark.StringDict) {
-	if n := bytes.Count(src, []byte("(")) + bytes.Count(src, []byte("[")) + bytes.Count(src, []byte("{")); n > maxBrackets {
-		l.add(syntax.MakePosition(&name, 1, 1), "split it with load()", "the file has %d brackets, more than %d", n, maxBrackets)
-		return nil, nil
-	}
 	file, err := dialect.Parse(name, src, 0)
 	if err != nil {
 		l.addStatic(name, err)
 		return nil, nil
 	}
-	l.guardRepeats(reflect.ValueOf(file))
+	l.guardOperators(reflect.ValueOf(file))
 	syntax.Walk(file, func(n syntax.Node) bool {
 		if c, ok := n.(*syntax.CallExpr); ok {
 			l.calls[placeOf(c.Lparen)] = c
@@ -66,7 +57,7 @@ func (l *loader) withBroken(file *syntax.File, undefined map[string]bool) starla
 	all := starlark.StringDict{}
 	for name, v := range l.predeclared {
 		all[name] = v
-		if name != repeatName {
+		if isName(name) {
 			known = append(known, name)
 		}
 	}
@@ -84,6 +75,8 @@ func (l *loader) withBroken(file *syntax.File, undefined map[string]bool) starla
 	return all
 }
 
+func isName(s string) bool { return s[0] == '_' || s[0] >= 'A' }
+
 func suggestName(name string, known []string) string {
 	if near := nearest(name, known); near != "" {
 		return "did you mean " + near + "?"
@@ -95,7 +88,7 @@ func suggestName(name string, known []string) string {
 func (l *loader) addStatic(name string, err error) {
 	if list, ok := errors.AsType[resolve.ErrorList](err); ok {
 		for _, e := range list {
-			l.add(e.Pos, "", "%s", e.Msg)
+			l.add(e.Pos, syntaxFix(e.Msg), "%s", e.Msg)
 		}
 		return
 	}
@@ -125,16 +118,16 @@ type place struct {
 
 func placeOf(p syntax.Position) place { return place{p.Filename(), p.Line, p.Col} }
 
-// repeatName cannot be written in a config file.
-const repeatName = "*"
+// guards are the names, which no file can write, of the functions that stand in for operators.
+var guards = map[syntax.Token]string{syntax.STAR: "*", syntax.PLUS: "+", syntax.PLUS_EQ: "+="}
 
-// guardRepeats turns x * y into a call of repeat, which bounds the result: Starlark itself would make a list of 16 GB in
+// guardOperators turns x * y and x + y into calls that bound the result: Starlark itself would make a list of 16 GB in
 // one step, and nothing can stop a step.
-func (l *loader) guardRepeats(v reflect.Value) {
+func (l *loader) guardOperators(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface, reflect.Pointer:
 		if !v.IsNil() {
-			l.guardRepeats(v.Elem())
+			l.guardOperators(v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
@@ -147,7 +140,7 @@ func (l *loader) guardRepeats(v reflect.Value) {
 			}
 		}
 		if v.CanAddr() {
-			if s, ok := v.Addr().Interface().(*syntax.AssignStmt); ok && s.Op == syntax.STAR_EQ {
+			if s, ok := v.Addr().Interface().(*syntax.AssignStmt); ok {
 				l.guardAssign(s)
 			}
 		}
@@ -155,24 +148,31 @@ func (l *loader) guardRepeats(v reflect.Value) {
 }
 
 func (l *loader) guardSlot(v reflect.Value) {
-	l.guardRepeats(v)
+	l.guardOperators(v)
 	if v.Kind() != reflect.Interface || v.IsNil() {
 		return
 	}
-	if b, ok := v.Interface().(*syntax.BinaryExpr); ok && b.Op == syntax.STAR {
-		v.Set(reflect.ValueOf(repeatCall(b.OpPos, b.X, b.Y)))
+	if b, ok := v.Interface().(*syntax.BinaryExpr); ok && (b.Op == syntax.STAR || b.Op == syntax.PLUS) {
+		v.Set(reflect.ValueOf(guardCall(b.Op, b.OpPos, b.X, b.Y)))
 	}
 }
 
+// guardAssign keeps x += y as it is, since for a list that is another thing than x = x + y.
 func (l *loader) guardAssign(s *syntax.AssignStmt) {
 	id, ok := s.LHS.(*syntax.Ident)
-	if !ok {
+	switch {
+	case s.Op == syntax.STAR_EQ && !ok:
 		l.add(s.OpPos, "write x[i] = x[i] * n", "*= works on plain names only")
-		return
+	case s.Op == syntax.STAR_EQ:
+		s.Op, s.RHS = syntax.EQ, guardCall(syntax.STAR, s.OpPos, &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, s.RHS)
+	case s.Op == syntax.PLUS_EQ && ok:
+		s.RHS = guardCall(syntax.PLUS_EQ, s.OpPos, &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, s.RHS)
 	}
-	s.Op, s.RHS = syntax.EQ, repeatCall(s.OpPos, &syntax.Ident{NamePos: id.NamePos, Name: id.Name}, s.RHS)
 }
 
-func repeatCall(op syntax.Position, x, y syntax.Expr) *syntax.CallExpr {
-	return &syntax.CallExpr{Fn: &syntax.Ident{NamePos: syntax.Start(x), Name: repeatName}, Lparen: op, Args: []syntax.Expr{x, y}, Rparen: op}
+func guardCall(op syntax.Token, at syntax.Position, x, y syntax.Expr) *syntax.CallExpr {
+	return &syntax.CallExpr{
+		Fn:     &syntax.Ident{NamePos: syntax.Start(x), Name: guards[op]},
+		Lparen: at, Args: []syntax.Expr{x, y}, Rparen: at,
+	}
 }

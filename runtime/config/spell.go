@@ -16,11 +16,12 @@ func didYouMean(word string, known []string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
-// nearest returns the known word that takes the fewest edits, "" if that would be more than about a third of it.
+// nearest returns the known word that begins with word or takes the fewest edits, "" if that would be more than about a
+// third of it.
 func nearest(word string, known []string) string {
 	best, limit := "", max(1, len(word)/3)+1
 	for _, k := range known {
-		if strings.EqualFold(k, word) {
+		if len(k) >= len(word) && len(word) >= 3 && strings.EqualFold(k[:len(word)], word) {
 			return k
 		}
 		if d := distance(word, k, limit); d < limit {
