@@ -32,7 +32,7 @@ func (l *lines) next() ([]byte, error) {
 		if i := bytes.IndexByte(l.buf[l.start+searched:l.end], '\n'); i >= 0 {
 			line := l.buf[l.start : l.start+searched+i]
 			l.start += searched + i + 1
-			if long {
+			if long || len(line) > maxLine {
 				return nil, errLong
 			}
 			return line, nil
@@ -53,7 +53,7 @@ func (l *lines) last(long bool) ([]byte, error) {
 	line := l.buf[l.start:l.end]
 	l.start = l.end
 	switch {
-	case long:
+	case long || len(line) > maxLine:
 		return nil, errLong
 	case len(line) > 0:
 		return line, nil
