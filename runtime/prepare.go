@@ -25,6 +25,7 @@ type prepared struct {
 	runner  backends.Runner // set: run in this session's sandbox
 	req     job.Request
 	echo    string
+	asked   string // the working directory as it came
 	taps    []session.Tap
 	typist  session.Typist
 	secrets []string
@@ -41,7 +42,7 @@ type prepared struct {
 // prepare is the order of one call up to its start:
 // resolve, policy on the text as it came, hooks, and if they changed anything resolve and policy again.
 func (e *Engine) prepare(ctx context.Context, req job.Request, sink job.Sink) (*prepared, error) {
-	p := &prepared{req: req.Clone(), echo: echo(req)}
+	p := &prepared{req: req.Clone(), echo: echo(req), asked: req.Command.Dir}
 	if err := e.find(ctx, p); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (e *Engine) find(ctx context.Context, p *prepared) (err error) {
 		if err != nil {
 			return err
 		}
-		p.req.Command.Dir = p.tool.Dir
+		p.req.Command.Dir, p.asked = p.tool.Dir, p.tool.Dir
 		p.echo = echo(p.req)
 	}
 	if p.req.Session != "" {

@@ -15,7 +15,7 @@ import (
 func (e *Engine) start(ctx context.Context, p *prepared, sink job.Sink) (*session.Job, error) {
 	e.typist(p)
 	spec := session.Spec{
-		Request: p.req, Echo: p.echo, Taps: p.taps, Rules: p.tool.Redact, Secrets: p.secrets,
+		Request: p.req, Echo: p.echo, Dir: p.moved(), Taps: p.taps, Rules: p.tool.Redact, Secrets: p.secrets,
 		Timeout: p.timeout, Assumed: p.assumed, Typist: p.typist, Part: p.part, Notes: p.notes,
 		Start: func(ctx context.Context, io backends.IO) (backends.Process, error) {
 			if p.runner != nil {
@@ -35,6 +35,14 @@ func (e *Engine) start(ctx context.Context, p *prepared, sink job.Sink) (*sessio
 		return nil, err
 	}
 	return j, nil
+}
+
+// moved is where the command runs, when that is not where the caller asked it to.
+func (p *prepared) moved() string {
+	if p.req.Command.Dir == p.asked {
+		return ""
+	}
+	return p.req.Command.Dir
 }
 
 // abandon is for a request that was prepared and will not run.

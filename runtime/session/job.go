@@ -17,6 +17,7 @@ import (
 type Spec struct {
 	Request job.Request // as it runs
 	Echo    string      // the text as it came
+	Dir     string      // where it runs, when that is not where it was asked to; else ""
 	Start   func(context.Context, backends.IO) (backends.Process, error)
 	Taps    []Tap
 	Rules   *stream.Rules

@@ -81,7 +81,7 @@ func (j *Job) state() job.Result {
 	req := j.spec.Request
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	r := job.Result{Echo: j.spec.Echo, Dir: req.Command.Dir, Shell: req.Command.Shell, Target: req.Target, Exit: j.exit}
+	r := job.Result{Echo: j.spec.Echo, Dir: j.spec.Dir, Shell: req.Command.Shell, Target: req.Target, Exit: j.exit}
 	r.Notes = slices.Clone(j.spec.Notes)
 	end := j.ended
 	if end.IsZero() {
