@@ -55,9 +55,12 @@ func (l *Log) view(from int64, limit int) View {
 	return v
 }
 
-// pieces calls fn with what is kept from position from on, at most limit bytes if it is over 0. The bytes are valid
-// during the call of fn only. It returns the borders that it kept to and how much between them is missing.
-func (l *Log) pieces(from int64, limit int, fn func(pos int64, s job.Stream, p []byte)) (first, next, dropped int64) {
+// visitor gets a run of bytes of one stream and the position of the first. The bytes are valid during the call only.
+type visitor func(pos int64, s job.Stream, p []byte)
+
+// pieces calls fn with what is kept from position from on, at most limit bytes if it is over 0. It returns the borders
+// that it kept to and how much between them is missing.
+func (l *Log) pieces(from int64, limit int, fn visitor) (first, next, dropped int64) {
 	from = max(0, min(from, l.end))
 	first, next = from, from
 	left := int64(limit)
@@ -179,7 +182,7 @@ func (l *Log) lineStart(n int64) int64 {
 }
 
 // pieces calls fn for each run of one stream in p[at:stop], p being the chunk's content.
-func (c *chunk) pieces(p []byte, at, stop int, fn func(int64, job.Stream, []byte)) {
+func (c *chunk) pieces(p []byte, at, stop int, fn visitor) {
 	for _, g := range c.segs {
 		if end := min(g.end(), stop); end > at {
 			fn(c.pos+int64(at), g.stream(), p[at:end])
