@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cmd-exec-mcp/runtime/job"
+	"github.com/rs/zerolog"
 )
 
 func TestArguments(t *testing.T) {
@@ -389,5 +390,17 @@ func TestErrorsUnwrap(t *testing.T) {
 	_, err := Parse("config.star", []byte("x ="), "", options())
 	if list, ok := errors.AsType[Errors](err); !ok || len(list) != 1 || list[0].Line != 1 {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrint(t *testing.T) {
+	var log strings.Builder
+	o := options("PW=hunter2hunter2")
+	o.Log = zerolog.New(&log)
+	if _, err := Parse("config.star", []byte("print('pw', secret('PW'))\nshell_tool('a', backend=local())"), "", o); err != nil {
+		t.Fatal(err)
+	}
+	if got := log.String(); !strings.Contains(got, "pw [redacted]") || strings.Contains(got, "hunter2") {
+		t.Errorf("got %s", got)
 	}
 }

@@ -195,10 +195,9 @@ func secretName(name string) bool {
 	return false
 }
 
-// String is the description for a terminal.
+// String is the description for a terminal, without the config's path.
 func (d Description) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "config: %s\n", d.Config)
 	fmt.Fprintf(&b, "server: %s\n", inline(d.Server))
 	fmt.Fprintf(&b, "defaults: %s\n", inline(d.Defaults))
 	for _, t := range d.Tools {

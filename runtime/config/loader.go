@@ -48,7 +48,7 @@ func newLoader(name, dir string, o Options) *loader {
 		made:          map[any]*made{},
 	}
 	l.main, l.mask = name, l.hideSecrets
-	l.print = func(_ *starlark.Thread, msg string) { o.Log.Info().Msg(l.hideSecrets(msg)) }
+	l.print = func(_ *starlark.Thread, msg string) { o.Log.Info().Str("name", "config").Msg(l.hideSecrets(msg)) }
 	l.functions = language(o)
 	l.predeclared = l.predeclare()
 	return l

@@ -64,7 +64,11 @@ func quoted(words []string) string {
 
 func runServer(c *call, v any) starlark.Value {
 	if c.first("server") {
-		c.cfg.Server = *v.(*Server)
+		s := *v.(*Server)
+		if strings.HasPrefix(s.LogFile, "~") {
+			s.LogFile = c.path(s.LogFile)
+		}
+		c.cfg.Server = s
 	}
 	return starlark.None
 }
