@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cgroups is one instance's folder in the cgroup v2 tree, with a folder for each command. It is not safe for concurrent
-// use but for killAll.
+// cgroups is one instance's folder in the cgroup v2 tree, with a folder for each command. But for killAll its methods
+// are called under forest.mu.
 type cgroups struct {
 	base string
 	lock *os.File // holds a lock on base while the server lives
@@ -27,8 +28,10 @@ type cgroups struct {
 // cgroup is one command's folder, reused when it is empty again: making one costs more than the fork.
 type cgroup struct {
 	path   string
+	owner  *tree // of what lives in it; nil when it is idle
 	fd     int
 	events *os.File
+	spent  atomic.Bool // cgroup.kill was written
 }
 
 const cgroupPrefix = "cmd-exec-mcp."
@@ -139,10 +142,13 @@ func (c *cgroups) take() *cgroup {
 
 // give takes a folder back.
 func (c *cgroups) give(g *cgroup) {
-	switch {
-	case g.populated():
+	if g.populated() {
 		c.busy = append(c.busy, g)
-	case len(c.idle) < 64:
+		return
+	}
+	g.owner.cgroup, g.owner = nil, nil // a late kill of the old tree must not reach the next
+	switch {
+	case len(c.idle) < 64 && !g.spent.Load():
 		c.idle = append(c.idle, g)
 	default:
 		g.close()
@@ -164,6 +170,9 @@ func (c *cgroups) killAll() { os.WriteFile(filepath.Join(c.base, "cgroup.kill"),
 // remove takes the folders away. Those in which something still dies need a moment.
 func (c *cgroups) remove() {
 	for _, g := range append(c.idle, c.busy...) {
+		if g.owner != nil {
+			g.owner.cgroup = nil
+		}
 		g.close()
 	}
 	c.idle, c.busy = nil, nil
@@ -209,7 +218,11 @@ func (g *cgroup) populated() bool {
 	return bytes.Contains(buf[:n], []byte("populated 1"))
 }
 
-func (g *cgroup) kill() { os.WriteFile(filepath.Join(g.path, "cgroup.kill"), []byte("1"), 0) }
+// kill ends everything in the folder, which is then not used again: Linux 6.18 kills whatever is cloned into it later.
+func (g *cgroup) kill() {
+	g.spent.Store(true)
+	os.WriteFile(filepath.Join(g.path, "cgroup.kill"), []byte("1"), 0)
+}
 
 // pids lists the folder's processes, and those of folders that the command itself made in it.
 func (g *cgroup) pids() []int {

@@ -134,9 +134,11 @@ func (f *forest) fell(ctx context.Context) []int {
 	for _, t := range trees {
 		left = append(left, t.kill(ctx, &leader{reaped: true})...)
 	}
-	f.guardian.dismiss()
 	return left
 }
+
+// clean ends the guardian, once nothing runs.
+func (f *forest) clean() { f.guardian.dismiss() }
 
 func (f *forest) check() job.Check {
 	return job.Check{

@@ -66,8 +66,17 @@ func (f *forest) prepare() {
 type tree struct {
 	forest *forest
 	tag    uint64
-	cgroup *cgroup
-	group  int // the leader's process group
+	group  int     // the leader's process group; 0 when it is empty and its number may be used again
+	cgroup *cgroup // guarded by forest.mu: an empty folder is given to another tree
+}
+
+// inCgroup calls do with the tree's folder, unless it has none or has lost it.
+func (t *tree) inCgroup(do func(*cgroup)) {
+	t.forest.mu.Lock()
+	defer t.forest.mu.Unlock()
+	if t.cgroup != nil {
+		do(t.cgroup)
+	}
 }
 
 func (f *forest) plant() *tree {
@@ -80,7 +89,9 @@ func (f *forest) plant() *tree {
 		t.tag = f.instance*tagBase + f.last
 	}
 	if f.cgroups != nil {
-		t.cgroup = f.cgroups.take()
+		if t.cgroup = f.cgroups.take(); t.cgroup != nil {
+			t.cgroup.owner = t
+		}
 	}
 	return t
 }
@@ -97,9 +108,8 @@ func (t *tree) fork(l *leader, path string, argv []string, attr *syscall.ProcAtt
 		attr.Sys.UseCgroupFD = false
 		if pid, err = syscall.ForkExec(path, argv, attr); err == nil {
 			t.forest.mu.Lock()
-			t.forest.cgroups = nil
+			t.forest.cgroups, t.cgroup = nil, nil
 			t.forest.mu.Unlock()
-			t.cgroup = nil
 			t.forest.log.Info().Msg("local: cgroups cannot be used here; trees are found by their tag")
 		}
 	}
@@ -117,30 +127,29 @@ func (t *tree) fork(l *leader, path string, argv []string, attr *syscall.ProcAtt
 
 // clear is called when the leader has ended, or never ran.
 func (f *forest) clear(t *tree) {
-	if t.cgroup == nil {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.cgroups != nil {
+	switch {
+	case t.cgroup != nil && f.cgroups != nil:
 		f.cgroups.give(t.cgroup)
+	case t.cgroup == nil && !t.grouped():
+		t.group = 0
 	}
 }
 
 // inhabited says cheaply whether something of the tree may still run; without a cgroup it knows of the group alone.
 func (t *tree) inhabited() bool {
-	if t.cgroup != nil {
-		return t.cgroup.populated()
-	}
-	return syscall.Kill(-t.group, 0) != syscall.ESRCH
+	known, populated := false, false
+	t.inCgroup(func(c *cgroup) { known, populated = true, c.populated() })
+	return populated || !known && t.grouped()
 }
+
+func (t *tree) grouped() bool { return t.group != 0 && syscall.Kill(-t.group, 0) != syscall.ESRCH }
 
 // pids lists what of the tree runs, zombies not counted.
 func (t *tree) pids() []int {
 	var found []int
-	if t.cgroup != nil {
-		found = t.cgroup.pids()
-	}
+	t.inCgroup(func(c *cgroup) { found = c.pids() })
 	for _, pid := range processes() {
 		if t.owns(pid) && !slices.Contains(found, pid) {
 			found = append(found, pid)
@@ -153,6 +162,9 @@ func (t *tree) pids() []int {
 func (t *tree) owns(pid int) bool {
 	if t.tag != 0 {
 		return tagOf(pid) == t.tag
+	}
+	if t.group == 0 {
+		return false
 	}
 	group, _ := syscall.Getpgid(pid)
 	session, _ := unix.Getsid(pid)
@@ -179,7 +191,11 @@ func (t *tree) signal(l *leader, s syscall.Signal) {
 
 // member is asked when a pidfd pins pid.
 func (t *tree) member(pid int) bool {
-	return t.owns(pid) || t.cgroup != nil && slices.Contains(t.cgroup.pids(), pid)
+	inside := t.owns(pid)
+	if !inside {
+		t.inCgroup(func(c *cgroup) { inside = slices.Contains(c.pids(), pid) })
+	}
+	return inside
 }
 
 // send signals a process that is still the one meant: the pidfd is opened first, so a number that was used again between
@@ -204,34 +220,44 @@ const patience = 2 * time.Second
 // kill ends the tree and returns what is left of it.
 func (t *tree) kill(ctx context.Context, l *leader) []int {
 	l.group(t.group, syscall.SIGKILL)
-	if t.cgroup != nil {
-		t.cgroup.kill()
-	}
+	t.inCgroup((*cgroup).kill)
 	return exterminate(ctx, t.pids, t.member)
 }
 
-// fell ends every tree and removes what the forest made. It returns what is left.
+// fell ends every tree. It returns what is left.
 func (f *forest) fell(ctx context.Context) []int {
-	ran := true
-	f.ready.Do(func() { ran = false })
-	if !ran {
+	if !f.started() {
 		return nil
 	}
 	f.mu.Lock()
-	groups := f.cgroups
-	f.mu.Unlock()
-	if groups != nil {
-		groups.killAll()
+	if f.cgroups != nil {
+		f.cgroups.killAll()
 	}
+	f.mu.Unlock()
 	owned := func(pid int) bool { return tagOf(pid)/tagBase == f.instance }
-	left := exterminate(ctx, func() []int {
+	return exterminate(ctx, func() []int {
 		return slices.DeleteFunc(processes(), func(pid int) bool { return !owned(pid) || dead(pid) })
 	}, owned)
-	if groups != nil {
-		groups.remove()
+}
+
+// clean removes what the forest made, once nothing of it runs.
+func (f *forest) clean() {
+	if !f.started() {
+		return
 	}
+	f.mu.Lock()
+	if f.cgroups != nil {
+		f.cgroups.remove()
+	}
+	f.cgroups = nil
+	f.mu.Unlock()
 	f.guardian.dismiss()
-	return left
+}
+
+// started says whether there was a first start; there will be none after this question, which only Close asks.
+func (f *forest) started() bool {
+	f.ready.Do(func() {})
+	return f.guardian.pipe != nil || f.cgroups != nil || f.taggable
 }
 
 // exterminate kills what list names until two passes find nothing: a process that forks while it is killed may have

@@ -113,6 +113,9 @@ func (f *forest) fell(context.Context) []int {
 	return nil
 }
 
+// clean has nothing to do: a job goes with its handle.
+func (f *forest) clean() {}
+
 func (f *forest) check() job.Check {
 	return job.Check{Name: "local kill", Detail: "job objects: nothing survives a kill"}
 }

@@ -210,6 +210,7 @@ func (b *backend) Close(ctx context.Context) error {
 	if len(survivors) > 0 {
 		return job.Errorf(job.Lost, "processes %v could not be ended", survivors).WithHint("end them by hand")
 	}
+	b.forest.clean() // after a failure what guards against a dead server stays
 	return nil
 }
 
