@@ -105,6 +105,9 @@ func (c *call) session(act func() (job.Result, error), write func(*reply, job.Re
 		return answer{}, c.args.err
 	}
 	r, err := act()
+	if err == nil {
+		r.Session = c.args.str("session_id") // the engine leaves it out when there is nothing more to read
+	}
 	return answer{r, func(o *reply) { write(o, r) }}, err
 }
 
@@ -113,7 +116,7 @@ func (c *call) exec(ctx context.Context, req job.Request) (answer, error) {
 	var names []string
 	var several bool
 	if req.Session == "" {
-		names, several = c.tool.targets(c.args)
+		names, several = c.targets()
 	}
 	if c.args.err != nil {
 		return answer{}, c.args.err

@@ -64,6 +64,8 @@ func (f *fakeEngine) SessionKill(_ context.Context, tool, id string) (job.Result
 	return f.result, f.failing
 }
 
+func (f *fakeEngine) Group(string, string) ([]string, error) { return []string{"lab", "prod"}, nil }
+
 func (f *fakeEngine) Sessions(string) []job.SessionInfo { return f.list }
 
 func (f *fakeEngine) Files(_ context.Context, r job.FileRequest) (job.FileResult, error) {
@@ -96,7 +98,7 @@ var (
 		Name: "execute_remote", Kind: job.ShellTool, Targets: []string{"prod", "lab"}, Groups: []string{"web"}, Timeout: job.Unlimited,
 		Fields: map[string]bool{"stdout": true},
 	}
-	file = job.Tool{Name: "execute_sandbox_file", Kind: job.FileTool, Isolated: true, Annotations: job.Annotations{Title: "Files"}}
+	file  = job.Tool{Name: "execute_sandbox_file", Kind: job.FileTool, Isolated: true, Annotations: job.Annotations{Title: "Files"}}
 	tests = job.Tool{
 		Name: "run_tests", Kind: job.CommandTool, Annotations: job.Annotations{ReadOnly: true},
 		Schema: map[string]any{
@@ -186,7 +188,7 @@ func dialServer(t *testing.T, s *Server) *client {
 func (c *client) send(lines ...string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, strings.Join(lines, "\n")+"\n"); err != nil {
-		c.t.Fatal(err)
+		c.t.Error(err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
-	"path"
 	"time"
 	"unicode/utf8"
 
@@ -39,19 +38,11 @@ func (c *call) fileRequest() job.FileRequest {
 	}
 	if req.Path == "" {
 		a.fail("path is required")
-	} else if !absolute(req.Path) {
-		a.fail("path must be absolute, got %q", short(req.Path)).WithHint("begin it with /")
 	}
 	if req.Action == "write" {
 		req.Content = c.content()
 	}
 	return req
-}
-
-// absolute takes both kinds of paths, since the file may be on another system than the server.
-func absolute(p string) bool {
-	drive := len(p) > 2 && p[1] == ':' && (p[2] == '\\' || p[2] == '/')
-	return path.IsAbs(p) || drive || len(p) > 1 && p[:2] == `\\`
 }
 
 // content is what to write. Here an empty string is something: an empty file.

@@ -21,8 +21,10 @@ import (
 type Engine interface {
 	Tools() []job.Tool
 	Exec(ctx context.Context, req job.Request, sink job.Sink) (job.Result, error)
-	// ExecAll runs several requests side by side, or one that has Parallel or Commands and is split by the engine. A target
-	// that is a group's name stands for its members. Outcomes are in order; an error means that nothing was started.
+	// Group returns the targets that a tool's group stands for.
+	Group(tool, name string) ([]string, error)
+	// ExecAll runs several requests side by side, or one that has Parallel or Commands and is split by the engine. Outcomes
+	// are in order; an error means that nothing was started.
 	ExecAll(ctx context.Context, reqs []job.Request, sink job.Sink) ([]job.Outcome, error)
 	SessionRead(ctx context.Context, r job.Read) (job.Result, error)
 	SessionSend(ctx context.Context, in job.Input) (job.Result, error)

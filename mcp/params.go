@@ -50,7 +50,7 @@ func shellParams(t job.Tool) []param {
 		{"action", "string", actionDoc(t), actions(t)},
 		{"keys", "strings", "For send, in place of command: names of keys, like \"ctrl-c\", \"enter\", \"up\". Without a terminal only ctrl-c and ctrl-d.", nil},
 		{"offset", "integer", "For read and send: from which byte of the session's output (default: what was not yet read).", nil},
-		{"limit", "integer", fmt.Sprintf("How many bytes of output to return (default %d).", t.InlineLimit), nil},
+		{"limit", "integer", limitDoc(t), nil},
 		{"tail", "integer", "For read and send: only the last n lines.", nil},
 		{"grep", "string", "For read and send: only lines that match this regular expression (RE2).", nil},
 		{"raw", "boolean", "Keep carriage returns and terminal escape sequences.", nil},
@@ -93,10 +93,11 @@ func targetParams(t job.Tool) []param {
 	if len(t.Targets) == 0 {
 		return nil
 	}
-	names := slices.Concat(t.Targets, t.Groups)
+	groups := slices.Sorted(slices.Values(t.Groups)) // a list that changes its order is a changed list to a client's cache
+	names := slices.Concat(t.Targets, groups)
 	doc := fmt.Sprintf("Where to run (default %s).", t.Targets[0])
-	if len(t.Groups) > 0 {
-		doc += " Groups of several: " + strings.Join(t.Groups, ", ") + "."
+	if len(groups) > 0 {
+		doc += " Groups of several: " + strings.Join(groups, ", ") + "."
 	}
 	return []param{
 		{"target", "string", doc, names},
@@ -121,8 +122,11 @@ func fileParams(t job.Tool) []param {
 	return list
 }
 
+// isSandbox: remote hosts are isolated from this one too, but a session there is no place for further commands.
+func isSandbox(t job.Tool) bool { return t.Isolated && len(t.Targets) == 0 }
+
 func fileSessionDoc(t job.Tool) string {
-	if t.Isolated {
+	if isSandbox(t) {
 		return "Work in this session's sandbox; without one only the image can be looked at: start a command with detach first."
 	}
 	return "Work where this session runs."
@@ -146,7 +150,7 @@ func timeoutDoc(t job.Tool) string {
 
 func actionDoc(t job.Tool) string {
 	doc := "What to do with the session: send (the default) text or keys, read its output, kill it; or list all."
-	if t.Isolated {
+	if isSandbox(t) {
 		doc += " run: another command in its sandbox."
 	}
 	return doc
@@ -154,7 +158,7 @@ func actionDoc(t job.Tool) string {
 
 func actions(t job.Tool) []string {
 	list := []string{"send", "read", "kill", "list"}
-	if t.Isolated {
+	if isSandbox(t) {
 		list = append(list, "run")
 	}
 	return list
@@ -165,4 +169,11 @@ func secondsText(d time.Duration) string {
 		return "no limit"
 	}
 	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+func limitDoc(t job.Tool) string {
+	if t.InlineLimit <= 0 {
+		return "How many bytes of output to return."
+	}
+	return fmt.Sprintf("How many bytes of output to return (default %d).", t.InlineLimit)
 }

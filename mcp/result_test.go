@@ -18,81 +18,112 @@ func TestReplies(t *testing.T) {
 	done := job.Result{Exit: &job.Exit{Code: 3}, Stdout: text8("out\n"), Stderr: text8("err"), Elapsed: 1234567 * time.Microsecond, Echo: "x", Shell: "bash"}
 	running := job.Result{Session: "s_1", Stdout: text8("hi"), Next: 2, Alive: 300 * time.Second, Echo: "x"}
 	killed := job.Result{Exit: &job.Exit{Code: 137, Signal: "KILL", Cause: job.Killed}, Session: "s_1", Next: 9, Stdout: text8("bye")}
+	for _, c := range []struct {
+		name, tool, args string
+		result           job.Result
+		want             string
+	}{
+		{
+			"exit", "execute_local", `{"command":"x"}`, done,
+			`{"stdout":"out\n","stderr":"err","exit_code":3,"duration":1.235,"is_timeout":false,"command_echo":"x","output_file":""}`,
+		},
+		{
+			"fields", "execute_local", `{"command":"x","fields":{"stdout":true,"exit_code":"true","stderr":false}}`, done,
+			`{"stdout":"out\n","exit_code":3}`,
+		},
+		{
+			"default fields", "execute_remote", `{"command":"x"}`,
+			job.Result{Exit: &job.Exit{}, Stdout: text8("a"), Target: "prod"},
+			`{"stdout":"a","target":"prod"}`,
+		},
+		{
+			"timeout", "execute_local", `{"command":"x"}`,
+			job.Result{Exit: &job.Exit{Code: 143, Cause: job.TimedOut}, Stdout: text8("partial")},
+			`{"stdout":"partial","stderr":"","exit_code":-1,"duration":0,"is_timeout":true,"command_echo":"","output_file":""}`,
+		},
+		{
+			"handed over", "execute_local", `{"command":"x"}`, running,
+			`{"stdout":"hi","stderr":"","duration":0,"is_timeout":false,"command_echo":"x","output_file":"","session_id":"s_1","is_running":true,"next_offset":2}`,
+		},
+		{
+			"detached", "execute_local", `{"command":"x","detach":true}`, running,
+			`{"stdout":"hi","session_id":"s_1","is_running":true,"alive_timeout":300,"next_offset":2}`,
+		},
+		{
+			"cut", "execute_local", `{"command":"x"}`,
+			job.Result{
+				Exit: &job.Exit{Notes: []string{"b"}, Hint: "h", Survivors: []int{7}}, Session: "s_1", Truncated: true, Omitted: 5, Next: 100, Dropped: 3, Dir: "/d",
+				Stdout: job.Text{Data: []byte("aGk="), Omitted: 50, Base64: true}, Notes: []string{"a", "b"}, Shell: "sh", OutputFile: "/o",
+			},
+			`{"stdout":"aGk=","stderr":"","exit_code":0,"duration":0,"is_timeout":false,"command_echo":"","output_file":"/o","session_id":"s_1","is_running":false,` +
+				`"truncated":true,"omitted_bytes":50,"omitted_offset":5,"next_offset":100,"dropped_bytes":3,"survivors":[7],"cwd":"/d","encoding":"base64","shell":"sh","notes":["a","b"],"hint":"h"}`,
+		},
+		{"read", "execute_local", `{"session_id":"s_1","action":"read"}`, running, `{"stdout":"hi","session_id":"s_1","is_running":true,"next_offset":2}`},
+		{
+			"send", "execute_local", `{"session_id":"s_1","command":"y"}`,
+			job.Result{Session: "s_1", Sent: 1, Held: true},
+			`{"sent":1,"session_id":"s_1","is_running":true,"next_offset":0,"notes":["nothing ran yet: what was sent is held until its statement is complete"]}`,
+		},
+		{
+			"kill", "execute_local", `{"session_id":"s_1","action":"kill"}`, killed,
+			`{"killed":true,"stdout":"bye","exit_code":137,"duration":0,"signal":"KILL","session_id":"s_1","is_running":false,"survivors":[],"next_offset":9}`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newFake()
+			e.result = c.result
+			checkReply(t, e, c.tool, c.args, c.want)
+		})
+	}
+}
+
+func checkReply(t *testing.T, e *fakeEngine, tool, args, want string) {
+	t.Helper()
+	s := New(e, Options{})
+	out := &reply{}
+	isError := s.call(t.Context(), s.tool(tool), []byte(args), job.Discard, false, out)
+	if string(out.buf) != want || isError != (e.failing != nil) {
+		t.Errorf("got  %s\nwant %s\nisError %v", out.buf, want, isError)
+	}
+	decode(t, out.buf)
+}
+
+func TestErrorReplies(t *testing.T) {
 	lost := &job.Error{Kind: job.Lost, Hint: "try again", Err: errors.New("the connection broke")}
 	denied := &job.Error{
 		Kind: job.Denied, Retry: "never", Policy: "sha256:9f", Hint: "show it", Err: errors.New(`"rm" is on the blacklist`), More: 2,
 		Findings: []job.Finding{{Rule: "R5", Command: "rm", Via: "find -exec", At: "1:27", Message: "no", Suggest: "show it"}},
 	}
 	for _, c := range []struct {
-		name, tool, args string
-		result           job.Result
-		err              error
-		want             string
+		tool, args string
+		result     job.Result
+		err        error
+		want       string
 	}{
 		{
-			"exit", "execute_local", `{"command":"x"}`, done, nil,
-			`{"stdout":"out\n","stderr":"err","exit_code":3,"duration":1.235,"is_timeout":false,"command_echo":"x","output_file":""}`,
+			"execute_local", `{"command":"x"}`,
+			job.Result{Stdout: text8("half"), Hint: "other"},
+			lost,
+			`{"error":"the connection broke","kind":"lost","stdout":"half","is_running":true,"hint":"try again"}`,
 		},
 		{
-			"fields", "execute_local", `{"command":"x","fields":{"stdout":true,"exit_code":"true","stderr":false}}`, done, nil,
-			`{"stdout":"out\n","exit_code":3}`,
+			"execute_local", `{"command":"x"}`,
+			job.Result{},
+			denied,
+			`{"error":"\"rm\" is on the blacklist","kind":"denied","retry":"never","findings":[{"rule":"R5","command":"rm","via":"find -exec",` +
+				`"at":"1:27","message":"no","suggest":"show it"}],"more_findings":2,"policy":"sha256:9f","hint":"show it"}`,
 		},
+		{"execute_local", `{"command":"x"}`, job.Result{}, errors.New("boom"), `{"error":"boom","kind":"internal"}`},
 		{
-			"default fields", "execute_remote", `{"command":"x"}`, job.Result{Exit: &job.Exit{}, Stdout: text8("a"), Target: "prod"}, nil,
-			`{"stdout":"a","target":"prod"}`,
+			"execute_sandbox_file", `{"action":"stat","path":"/x"}`,
+			job.Result{},
+			job.Errorf(job.NotFound, "no /x"),
+			`{"success":false,"error":"no /x","kind":"notfound"}`,
 		},
-		{
-			"timeout", "execute_local", `{"command":"x"}`, job.Result{Exit: &job.Exit{Code: 143, Cause: job.TimedOut}, Stdout: text8("partial")}, nil,
-			`{"stdout":"partial","stderr":"","exit_code":-1,"duration":0,"is_timeout":true,"command_echo":"","output_file":""}`,
-		},
-		{
-			"handed over", "execute_local", `{"command":"x"}`, running, nil,
-			`{"stdout":"hi","stderr":"","duration":0,"is_timeout":false,"command_echo":"x","output_file":"","session_id":"s_1","is_running":true,"next_offset":2}`,
-		},
-		{
-			"detached", "execute_local", `{"command":"x","detach":true}`, running, nil,
-			`{"stdout":"hi","session_id":"s_1","is_running":true,"alive_timeout":300,"next_offset":2}`,
-		},
-		{
-			"cut", "execute_local", `{"command":"x"}`, job.Result{
-				Exit: &job.Exit{Notes: []string{"b"}, Hint: "h", Survivors: []int{7}}, Session: "s_1", Truncated: true, Omitted: 5, Next: 100, Dropped: 3, Dir: "/d",
-				Stdout: job.Text{Data: []byte("aGk="), Omitted: 50, Base64: true}, Notes: []string{"a", "b"}, Shell: "sh", OutputFile: "/o",
-			}, nil,
-			`{"stdout":"aGk=","stderr":"","exit_code":0,"duration":0,"is_timeout":false,"command_echo":"","output_file":"/o","session_id":"s_1","is_running":false,` +
-				`"truncated":true,"omitted_bytes":50,"omitted_offset":5,"next_offset":100,"dropped_bytes":3,"survivors":[7],"cwd":"/d","encoding":"base64","shell":"sh","notes":["a","b"],"hint":"h"}`,
-		},
-		{"read", "execute_local", `{"session_id":"s_1","action":"read"}`, running, nil, `{"stdout":"hi","session_id":"s_1","is_running":true,"next_offset":2}`},
-		{
-			"send", "execute_local", `{"session_id":"s_1","command":"y"}`, job.Result{Session: "s_1", Sent: 1, Held: true}, nil,
-			`{"sent":1,"session_id":"s_1","is_running":true,"next_offset":0,"notes":["nothing ran yet: what was sent is held until its statement is complete"]}`,
-		},
-		{
-			"kill", "execute_local", `{"session_id":"s_1","action":"kill"}`, killed, nil,
-			`{"killed":true,"stdout":"bye","exit_code":137,"duration":0,"signal":"KILL","session_id":"s_1","is_running":false,"survivors":[],"next_offset":9}`,
-		},
-		{
-			"lost", "execute_local", `{"command":"x"}`, job.Result{Stdout: text8("half"), Hint: "other"}, lost,
-			`{"error":"the connection broke","kind":"lost","stdout":"half","session_id":"","is_running":true,"hint":"try again"}`,
-		},
-		{
-			"denied", "execute_local", `{"command":"x"}`, job.Result{}, denied,
-			`{"error":"\"rm\" is on the blacklist","kind":"denied","retry":"never","findings":[{"rule":"R5","command":"rm","via":"find -exec","at":"1:27","message":"no","suggest":"show it"}],"more_findings":2,"policy":"sha256:9f","hint":"show it"}`,
-		},
-		{"no kind", "execute_local", `{"command":"x"}`, job.Result{}, errors.New("boom"), `{"error":"boom","kind":"internal"}`},
-		{"file error", "execute_sandbox_file", `{"action":"stat","path":"/x"}`, job.Result{}, job.Errorf(job.NotFound, "no /x"), `{"success":false,"error":"no /x","kind":"notfound"}`},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			e := newFake()
-			e.result, e.failing = c.result, c.err
-			s := New(e, Options{})
-			out := &reply{}
-			isError := s.call(t.Context(), s.tool(c.tool), []byte(c.args), job.Discard, false, out)
-			want := strings.ReplaceAll(c.want, `"session_id":"",`, "")
-			if string(out.buf) != want || isError != (c.err != nil) {
-				t.Errorf("got  %s\nwant %s\nisError %v", out.buf, want, isError)
-			}
-			decode(t, out.buf)
-		})
+		e := newFake()
+		e.result, e.failing = c.result, c.err
+		checkReply(t, e, c.tool, c.args, c.want)
 	}
 }
 
@@ -186,7 +217,9 @@ func FuzzAppendString(f *testing.F) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		// As text content the same bytes are escaped once more.
-		var outer struct{ Result struct{ Content []struct{ Text string } } }
+		var outer struct {
+			Result struct{ Content []struct{ Text string } }
+		}
 		if err := json.Unmarshal(appendCallResult(nil, []byte("1"), raw, false), &outer); err != nil || outer.Result.Content[0].Text != string(raw) {
 			t.Errorf("got %v, %v", outer, err)
 		}

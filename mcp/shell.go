@@ -38,8 +38,10 @@ func (t *tool) request(a *args) (job.Request, error) {
 		req.Detach = true
 	}
 	req.Wait = wait
-	t.input(a, &req)
-	t.conflicts(a, &req)
+	if a.has("stdin") {
+		req.Command.Stdin, req.Command.Input = job.StdinBytes, []byte(a.text("stdin"))
+	}
+	needsCommand(a, req)
 	if a.err != nil {
 		return job.Request{}, a.err
 	}
@@ -91,66 +93,50 @@ func set(m map[string]string, name, value string) map[string]string {
 	return m
 }
 
-// input decides what the command reads: it must be known before the start.
-func (t *tool) input(a *args, req *job.Request) {
-	pattern := req.WaitFor != "" && req.WaitFor != "exit" && req.WaitFor != "output"
+// needsCommand checks that there is something to run. What does not go together with several commands is the engine's to
+// refuse, for other callers too.
+func needsCommand(a *args, req job.Request) {
 	switch {
-	case a.has("stdin"):
-		req.Command.Stdin, req.Command.Input = job.StdinBytes, []byte(a.text("stdin"))
-	case t.Stdin && (req.Detach || pattern || req.Command.TTY != nil):
-		req.Command.Stdin = job.StdinPipe
-	}
-}
-
-// conflicts refuses what cannot be meant together.
-func (t *tool) conflicts(a *args, req *job.Request) {
-	if req.Command.Script == "" && len(req.Commands) == 0 {
+	case slices.Contains(req.Commands, ""):
+		a.fail("commands must not contain an empty string")
+	case len(req.Commands) > 0 && req.Command.Script != "":
+		a.fail("commands and command cannot be given together").WithHint("put every command into commands")
+	case len(req.Commands) == 0 && req.Command.Script == "":
 		e := a.fail("command is required")
 		if len(a.notes) > 0 {
 			e.WithHint("%s", a.notes[0])
 		}
 	}
-	if len(req.Commands) > 0 && req.Command.Script != "" {
-		a.fail("commands and command cannot be given together").WithHint("put every command into commands")
-	}
-	if slices.Contains(req.Commands, "") {
-		a.fail("commands must not contain an empty string")
-	}
-	if !req.Parallel && len(req.Commands) == 0 {
-		return
-	}
-	for _, c := range []struct {
-		name string
-		on   bool
-	}{
-		{"detach", req.Detach}, {"stdin", req.Command.Stdin == job.StdinBytes}, {"tty", req.Command.TTY != nil}, {"output_file", req.OutputFile != ""},
-	} {
-		if c.on {
-			a.fail("%s cannot be combined with parallel or commands", c.name).WithHint("run that command in a call of its own")
-		}
-	}
 }
 
-// targets returns where a call runs, and whether the reply is a list. A list in target is accepted; a group is one name
-// here, the engine knows who is in it.
-func (t *tool) targets(a *args) (names []string, several bool) {
-	names = append(a.strs("target"), a.strs("targets")...)
-	several = a.has("targets") || len(names) > 1
-	var unique []string
-	for _, name := range names {
-		if !slices.Contains(t.Targets, name) && !slices.Contains(t.Groups, name) {
+// targets returns where a call runs, and whether the reply is a list. A list in target is accepted.
+func (c *call) targets() (names []string, several bool) {
+	t, a := c.tool, c.args
+	given := append(a.strs("target"), a.strs("targets")...)
+	several = a.has("targets") || len(given) > 1
+	for _, name := range given {
+		members := []string{name}
+		switch {
+		case slices.Contains(t.Groups, name):
+			several = true
+			var err error
+			if members, err = c.engine.Group(t.Name, name); err != nil {
+				a.fail("group %q: %w", name, err)
+			}
+		case !slices.Contains(t.Targets, name):
 			e := a.fail("no target %q", short(name)).WithHint("%s", oneOf(slices.Concat(t.Targets, t.Groups)))
 			e.Kind = job.NotFound
 		}
-		several = several || slices.Contains(t.Groups, name)
-		if !slices.Contains(unique, name) {
-			unique = append(unique, name)
+		for _, member := range members {
+			if !slices.Contains(names, member) {
+				names = append(names, member)
+			}
 		}
 	}
 	if several && a.has("output_file") {
 		a.fail("output_file cannot be combined with several targets").WithHint("run it on one target at a time")
 	}
-	return unique, several
+	return names, several
 }
 
 // choice returns one of a closed set; a single choice is no parameter and never given.

@@ -21,7 +21,6 @@ const (
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	growPipe(out)
 	c, err := s.connect(base, out)
 	if err != nil {
 		return err

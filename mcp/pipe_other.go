@@ -1,7 +1,0 @@
-//go:build !linux
-
-package mcp
-
-import "io"
-
-func growPipe(io.Writer) {}
