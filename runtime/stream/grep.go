@@ -12,7 +12,13 @@ import (
 func (l *Log) Tail(n int) View {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	v := l.view(max(l.lineStart(int64(n)), l.tailStart()), 0)
+	low, start := 0, int64(0)
+	if l.heads < len(l.chunks) {
+		if tail := l.tailStart(); tail > l.headEnd() {
+			low, start = l.heads, tail
+		}
+	}
+	v := l.view(max(l.lineStart(int64(n), low), start), 0)
 	v.end = true
 	return v
 }

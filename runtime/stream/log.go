@@ -156,14 +156,13 @@ func (l *Log) full(c *chunk) {
 
 // last returns the chunk to write to.
 func (l *Log) last() *chunk {
-	n := len(l.chunks)
-	if n > 0 && l.chunks[n-1].open() {
-		return l.chunks[n-1]
-	}
-	l.seal()
 	class := 0
-	if n > 0 {
+	if n := len(l.chunks); n > 0 {
+		if l.chunks[n-1].open() {
+			return l.chunks[n-1]
+		}
 		class = l.chunks[n-1].next()
+		l.seal()
 	}
 	c := newChunk(class, l.end)
 	l.chunks = append(l.chunks, c)

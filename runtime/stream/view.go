@@ -77,6 +77,9 @@ func (l *Log) pieces(from int64, limit int, fn visitor) (first, next, dropped in
 		if i >= l.heads {
 			begin = max(begin, tail)
 		}
+		if begin >= c.end() {
+			continue
+		}
 		p := l.bytes(c)
 		if p == nil { // unreadable: the disk
 			continue
@@ -131,7 +134,7 @@ func (l *Log) tailStart() int64 {
 	start := l.chunks[l.heads].pos
 	low := max(start, l.end-l.tailBytes())
 	if l.limits.Lines > 0 {
-		low = max(low, l.lineStart(int64(l.limits.Lines)))
+		low = max(low, l.lineStart(int64(l.limits.Lines), l.heads))
 	}
 	for _, c := range l.chunks[l.heads:] {
 		if low < c.end() {
@@ -144,23 +147,20 @@ func (l *Log) tailStart() int64 {
 	return low
 }
 
-// lineStart is the position from which n lines follow to the end, an unfinished one included, or the tail's begin.
-func (l *Log) lineStart(n int64) int64 {
+// lineStart is the position from which n lines follow to the end, an unfinished one included, or where the chunk with
+// the given index begins.
+func (l *Log) lineStart(n int64, low int) int64 {
 	if n <= 0 {
 		return l.end
 	}
-	ended := true
-	for i := len(l.chunks) - 1; i >= l.heads; i-- {
+	for i := len(l.chunks) - 1; i >= low; i-- {
 		c := l.chunks[i]
 		p := l.bytes(c)
 		if p == nil {
 			return c.end()
 		}
-		if c.end() == l.end && c.n > 0 {
-			ended = p[c.n-1] == '\n'
-			if ended {
-				n++ // the newline at the very end begins no line
-			}
+		if c.end() == l.end && c.n > 0 && p[c.n-1] == '\n' {
+			n++ // the newline at the very end begins no line
 		}
 		if c.sealed && int64(c.lines[0]+c.lines[1]) < n {
 			n -= int64(c.lines[0] + c.lines[1])
@@ -175,8 +175,8 @@ func (l *Log) lineStart(n int64) int64 {
 			}
 		}
 	}
-	if l.heads < len(l.chunks) {
-		return l.chunks[l.heads].pos
+	if low < len(l.chunks) {
+		return l.chunks[low].pos
 	}
 	return l.end
 }
