@@ -20,6 +20,7 @@ import (
 type forest struct {
 	log      zerolog.Logger
 	ready    sync.Once
+	terminal bool // commands need a session of their own to be without the server's terminal
 	guardian guardian
 
 	mu     sync.Mutex
@@ -34,7 +35,10 @@ type tree struct {
 func newForest(log zerolog.Logger) *forest { return &forest{log: log, groups: map[int]*tree{}} }
 
 func (f *forest) plant() *tree {
-	f.ready.Do(func() { f.guardian.start(f.log) })
+	f.ready.Do(func() {
+		f.terminal = leaveTerminal()
+		f.guardian.start(f.log)
+	})
 	return &tree{forest: f}
 }
 

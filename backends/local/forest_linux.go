@@ -23,20 +23,25 @@ import (
 // its own (CLONE_INTO_CGROUP), which no process of it can leave by itself and which the kernel kills at once. And each
 // carries a tag: an odd value of RLIMIT_RTTIME, a limit that means nothing to a process without real-time scheduling, is
 // inherited by every descendant whatever it does to its session, parents or environment, and is read by one system call
-// for a pid. So a sweep over /proc finds a double-forked daemon with a cleared environment too. An environment marker
+// for each pid. So a sweep over /proc finds a double-forked daemon with a cleared environment too. An environment marker
 // would not, and would show up in the output of env.
 type forest struct {
 	log      zerolog.Logger
 	instance uint64 // nine digits; the tag of tree n is instance*1e9 + n
 	ready    sync.Once
-	taggable bool // the hard limit lets us set tags
-	limit    uint64
+	taggable bool        // the hard limit lets us set tags
+	terminal bool        // commands need a session of their own to be without the server's terminal
+	own      unix.Rlimit // the server's limit, where tags go for others
 	guardian guardian
 
 	mu      sync.Mutex
 	last    uint64
-	cgroups *cgroups // nil: none can be written
+	cgroups *cgroups     // nil: none can be written
+	leaders map[int]bool // those not yet collected
 }
+
+// forking guards the server's own limit, which a child is born with. Like syscall.ForkLock it is one for the process.
+var forking sync.Mutex
 
 // rlimitRTTime is missing in golang.org/x/sys.
 const rlimitRTTime = 15
@@ -44,21 +49,25 @@ const rlimitRTTime = 15
 const tagBase = 1_000_000_000
 
 func newForest(log zerolog.Logger) *forest {
-	return &forest{log: log, instance: tagBase/10 + rand.Uint64N(tagBase-tagBase/10)}
+	return &forest{log: log, instance: tagBase/10 + rand.Uint64N(tagBase-tagBase/10), leaders: map[int]bool{}}
 }
 
 // prepare does what the first start needs: a server that never runs a command makes no folder and no guardian.
 func (f *forest) prepare() {
 	f.ready.Do(func() {
-		var own unix.Rlimit
-		err := unix.Prlimit(0, rlimitRTTime, nil, &own)
-		f.taggable, f.limit = err == nil && own.Max == math.MaxUint64, own.Max
+		f.terminal = leaveTerminal()
+		err := unix.Prlimit(0, rlimitRTTime, nil, &f.own)
+		f.taggable = err == nil && f.own.Max == math.MaxUint64
 		f.cgroups = findCgroups(f.log)
 		folder := ""
 		if f.cgroups != nil {
 			folder = f.cgroups.base
 		}
 		f.guardian.start(f.log, folder, strconv.FormatUint(f.instance, 10))
+		if f.taggable && f.guardian.pid != 0 {
+			// A server that runs inside a command of another server: its guardian must outlive what kills it.
+			unix.Prlimit(f.guardian.pid, rlimitRTTime, &unix.Rlimit{Cur: math.MaxUint64, Max: math.MaxUint64}, nil)
+		}
 	})
 }
 
@@ -103,10 +112,10 @@ func (t *tree) fork(l *leader, path string, argv []string, attr *syscall.ProcAtt
 	if t.cgroup != nil {
 		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, t.cgroup.fd
 	}
-	pid, err := syscall.ForkExec(path, argv, attr)
+	pid, err := t.forkTagged(path, argv, attr)
 	if err != nil && t.cgroup != nil && !errors.Is(err, syscall.ENOENT) && !errors.Is(err, syscall.E2BIG) {
 		attr.Sys.UseCgroupFD = false
-		if pid, err = syscall.ForkExec(path, argv, attr); err == nil {
+		if pid, err = t.forkTagged(path, argv, attr); err == nil {
 			t.forest.mu.Lock()
 			t.forest.cgroups, t.cgroup = nil, nil
 			t.forest.mu.Unlock()
@@ -117,18 +126,38 @@ func (t *tree) fork(l *leader, path string, argv []string, attr *syscall.ProcAtt
 		return err
 	}
 	t.group = pid
-	if t.tag != 0 {
-		// The shell's own start takes a hundred times as long as this call, so nothing is forked before it.
-		unix.Prlimit(pid, rlimitRTTime, &unix.Rlimit{Cur: t.tag, Max: t.forest.limit}, nil)
-	}
 	l.watch(pid, pidfd)
 	return nil
+}
+
+// forkTagged forks a child that carries the tag from birth: set afterwards, on a busy host, the shell has by then forked
+// children without it. The server itself carries the tag meanwhile, so a child that another part of it forks in that
+// moment gets it too; foreign tells those apart.
+func (t *tree) forkTagged(path string, argv []string, attr *syscall.ProcAttr) (int, error) {
+	if t.tag != 0 {
+		forking.Lock()
+		defer forking.Unlock()
+		own := &t.forest.own
+		unix.Prlimit(0, rlimitRTTime, &unix.Rlimit{Cur: t.tag, Max: own.Max}, nil)
+		defer unix.Prlimit(0, rlimitRTTime, own, nil)
+	}
+	pid, err := syscall.ForkExec(path, argv, attr)
+	if err == nil {
+		t.forest.mu.Lock()
+		t.forest.leaders[pid] = true
+		t.forest.mu.Unlock()
+	}
+	return pid, err
 }
 
 // clear is called when the leader has ended, or never ran.
 func (f *forest) clear(t *tree) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	delete(f.leaders, t.group)
+	if os.Getpid() == 1 {
+		f.collectOrphans()
+	}
 	switch {
 	case t.cgroup != nil && f.cgroups != nil:
 		f.cgroups.give(t.cgroup)
@@ -161,7 +190,7 @@ func (t *tree) pids() []int {
 // owns asks the kernel whether pid carries the tree's tag; where no tags can be set it is the group or the session.
 func (t *tree) owns(pid int) bool {
 	if t.tag != 0 {
-		return tagOf(pid) == t.tag
+		return tagOf(pid) == t.tag && !t.foreign(pid)
 	}
 	if t.group == 0 {
 		return false
@@ -169,6 +198,30 @@ func (t *tree) owns(pid int) bool {
 	group, _ := syscall.Getpgid(pid)
 	session, _ := unix.Getsid(pid)
 	return group == t.group || session == t.group
+}
+
+// foreign says that pid is, or descends from, a child of the server that is not the leader: see forkTagged. As process 1
+// the server is the parent of orphans too, and nothing can be told from that.
+func (t *tree) foreign(pid int) bool {
+	self := os.Getpid()
+	for depth := 0; pid > 1 && pid != t.group && self != 1 && depth < 1000; depth++ {
+		parent := parentOf(pid)
+		if parent == self {
+			return true
+		}
+		pid = parent
+	}
+	return pid == self
+}
+
+// collectOrphans takes away the zombies of orphans, when the server is process 1 of a container and they are handed to
+// it. Only what carries its tag is touched: the children of others have somebody who waits for them.
+func (f *forest) collectOrphans() {
+	for _, pid := range processes() {
+		if tagOf(pid)/tagBase == f.instance && !f.leaders[pid] && parentOf(pid) == os.Getpid() {
+			syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
+		}
+	}
 }
 
 func tagOf(pid int) uint64 {

@@ -3,8 +3,10 @@
 package local
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -37,3 +39,19 @@ func findShells() map[string]string {
 func mayEnter(dir string) bool { return unix.Access(dir, unix.X_OK) == nil }
 
 func consoleEncoding() string { return "" }
+
+// leaveTerminal gives up the server's controlling terminal, so that no command finds it at /dev/tty: one that asks there
+// would be stopped, or would put its question to nobody. A session of its own for each command does the same but makes
+// them several times slower when the host is busy. It reports whether the terminal stayed: a session's leader cannot
+// leave it without hanging up on everybody in it.
+func leaveTerminal() (stayed bool) {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	if sid, err := unix.Getsid(0); err != nil || sid == os.Getpid() {
+		return true
+	}
+	return unix.IoctlSetInt(int(tty.Fd()), unix.TIOCNOTTY, 0) != nil
+}

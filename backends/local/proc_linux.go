@@ -22,15 +22,29 @@ func growPipe(raw syscall.RawConn) {
 	raw.Control(func(fd uintptr) { unix.FcntlInt(fd, unix.F_SETPIPE_SZ, 1<<20) })
 }
 
+// stat returns the fields of /proc/PID/stat from the state on, nil if there is no such process. The name before them
+// stands in parentheses and may contain anything, closing ones too.
+func stat(pid int) []string {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+}
+
 // dead says that pid is gone or only waits to be collected.
 func dead(pid int) bool {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return true
+	fields := stat(pid)
+	return len(fields) == 0 || fields[0] == "Z" || fields[0] == "X"
+}
+
+func parentOf(pid int) int {
+	fields := stat(pid)
+	if len(fields) < 2 {
+		return 0
 	}
-	// The name stands in parentheses and may contain anything, closing ones too.
-	_, rest, ok := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
-	return ok && len(rest) > 0 && (rest[0] == 'Z' || rest[0] == 'X')
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
 }
 
 func processName(pid int) string {

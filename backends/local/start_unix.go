@@ -78,8 +78,11 @@ func (b *backend) spawn(path string, argv, env []string, cmd job.Command, io bac
 	defer wires.closeTheirs()
 	p := &process{backend: b, over: make(chan struct{}), done: make(chan struct{}), tree: b.forest.plant()}
 	attr := &syscall.ProcAttr{Dir: cmd.Dir, Env: env, Files: wires.theirs, Sys: &syscall.SysProcAttr{Setpgid: true}}
-	if wires.tty != nil {
+	switch {
+	case wires.tty != nil:
 		attr.Sys = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+	case b.forest.terminal:
+		attr.Sys = &syscall.SysProcAttr{Setsid: true}
 	}
 	if err := p.tree.fork(&p.leader, path, argv, attr); err != nil {
 		wires.closeOurs()
