@@ -58,8 +58,9 @@ type Named struct {
 
 // Env is what a hook gets from the server it runs in.
 type Env struct {
-	Data string
-	Log  zerolog.Logger
+	Data  string // the running server's own folder; it goes with the server
+	Cache string // a folder that outlives it, for what can be made again; "" if there is none
+	Log   zerolog.Logger
 }
 
 // Driver puts a kind of hook into config.star.
