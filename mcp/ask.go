@@ -5,10 +5,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"cmd-exec-mcp/runtime/job"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
+
+// askTimeout is how long a person has to answer. Silence is a no.
+const askTimeout = 5 * time.Minute
 
 // ask puts a question to the person at the client, if the client can. Its id is unguessable and answered once; the question
 // ends with the call that it belongs to.
@@ -34,9 +38,19 @@ func (c *conn) ask(ctx context.Context, q job.Question) (job.Answer, error) {
 	select {
 	case m := <-answers:
 		return verdict(m.result), nil
+	case <-time.After(askTimeout):
+		c.withdraw(id)
+		return job.No, nil
 	case <-ctx.Done():
+		c.withdraw(id)
 		return job.Unasked, job.Errorf(job.Canceled, "the call ended before the question was answered: %w", ctx.Err())
 	}
+}
+
+// withdraw tells the client that nobody waits for the answer any more.
+func (c *conn) withdraw(id string) {
+	line := append([]byte(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":`), appendString(nil, id)...)
+	go c.out.send(append(line, "}}\n"...))
 }
 
 // answered hands a client's response to whoever waits for it.

@@ -89,15 +89,14 @@ func (c *conn) request(m message) {
 
 // refuse answers what is no request.
 func (c *conn) refuse(f *fault) {
+	c.server.log.Debug().Int("code", f.code).Msg(f.text)
 	c.pending = append(c.pending, func() { c.out.send(appendError(nil, f.id, f.code, f.text)) })
 }
 
 // launch begins what is pending. It is false when there was no place for too long.
 func (c *conn) launch() bool {
 	for _, work := range c.pending {
-		select {
-		case c.places <- struct{}{}:
-		case <-time.After(stuck):
+		if !c.place() {
 			return false
 		}
 		c.mu.Lock()
@@ -119,6 +118,21 @@ func (c *conn) launch() bool {
 	}
 	c.pending = c.pending[:0]
 	return true
+}
+
+// place waits for a free place. Usually there is one, and then no timer is made.
+func (c *conn) place() bool {
+	select {
+	case c.places <- struct{}{}:
+		return true
+	default:
+	}
+	select {
+	case c.places <- struct{}{}:
+		return true
+	case <-time.After(stuck):
+		return false
+	}
 }
 
 // cancel ends a request. It gets no response; one that had not begun does not run.

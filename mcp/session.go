@@ -28,13 +28,13 @@ func newSession(id string) *session {
 }
 
 func (s *session) SessionID() string { return s.id }
-func (s *session) Initialize() { s.initialized.Store(true) }
+func (s *session) Initialize()       { s.initialized.Store(true) }
 
 func (s *session) Initialized() bool                                     { return s.initialized.Load() }
 func (s *session) NotificationChannel() chan<- mcpgo.JSONRPCNotification { return s.notifications }
 func (s *session) GetClientInfo() mcpgo.Implementation                   { return *s.client.Load() }
 func (s *session) SetClientInfo(i mcpgo.Implementation)                  { s.client.Store(&i) }
-func (s *session) GetClientCapabilities() mcpgo.ClientCapabilities { return *s.capabilities.Load() }
+func (s *session) GetClientCapabilities() mcpgo.ClientCapabilities       { return *s.capabilities.Load() }
 
 func (s *session) SetClientCapabilities(capable mcpgo.ClientCapabilities) {
 	s.capabilities.Store(&capable)
