@@ -17,6 +17,14 @@ const (
 // end brings the job down by the ladder: INT, TERM, KILL to the whole tree. It returns when the job is over. It may be
 // called any number of times; the first call's cause counts. A cancelled ctx goes straight to the last step.
 func (j *Job) end(ctx context.Context, cause job.Cause) {
+	if !j.isReady() {
+		select {
+		case <-j.ready:
+		case <-j.done: // it never started
+		case <-ctx.Done():
+			return
+		}
+	}
 	if j.over() {
 		return
 	}

@@ -51,6 +51,7 @@ type Job struct {
 	started time.Time
 	cause   atomic.Uint32 // job.Cause that an ender set before the process ended
 	ending  sync.Once
+	ready   chan struct{} // closed when the process has started; until then only Start and Close know the job
 	waited  chan struct{} // closed when the leader has ended and its output was delivered
 	done    chan struct{} // closed when the job is over: also its tree, if we ended it; or given up
 	slot    atomic.Bool   // holds one of the table's slots
@@ -76,7 +77,7 @@ type Job struct {
 // starting, not the process. On an error nothing runs, and spec.Ended is not called.
 func (t *Table) Start(ctx context.Context, spec Spec, sink job.Sink) (*Job, error) {
 	j := &Job{
-		id: NewID("s"), spec: spec, table: t, waited: make(chan struct{}), done: make(chan struct{}), typing: make(chan struct{}, 1),
+		id: NewID("s"), spec: spec, table: t, ready: make(chan struct{}), waited: make(chan struct{}), done: make(chan struct{}), typing: make(chan struct{}, 1),
 		log: stream.NewLog(t.outputLimits(spec.Request.Detach), t.spill),
 	}
 	if !spec.Request.Detach {
@@ -85,6 +86,8 @@ func (t *Table) Start(ctx context.Context, spec Spec, sink job.Sink) (*Job, erro
 		}
 		j.slot.Store(true)
 	}
+	j.started = time.Now()
+	j.touched = j.started
 	if err := t.add(j, spec.Request.Detach); err != nil {
 		j.release()
 		return nil, err
@@ -107,8 +110,6 @@ func (t *Table) outputLimits(session bool) stream.Limits {
 }
 
 func (j *Job) start(ctx context.Context, sink job.Sink) error {
-	j.started = time.Now()
-	j.touched = j.started
 	pump, err := newPump(j, sink)
 	if err != nil {
 		return err
@@ -123,6 +124,7 @@ func (j *Job) start(ctx context.Context, sink job.Sink) error {
 	if err != nil {
 		return startError(ctx, starting, j.spec.Timeout, err)
 	}
+	close(j.ready)
 	go j.follow()
 	if j.spec.Timeout > 0 {
 		j.timeout = j.after(j.spec.Timeout-time.Since(j.started), func() { j.end(context.Background(), job.TimedOut) })
@@ -248,10 +250,19 @@ func (j *Job) isListed() bool {
 	return j.listed
 }
 
+func (j *Job) isReady() bool {
+	select {
+	case <-j.ready:
+		return true
+	default:
+		return false
+	}
+}
+
 func (j *Job) readable() bool {
 	j.table.mu.Lock()
 	defer j.table.mu.Unlock()
-	return j.listed || j.kept
+	return j.isReady() && (j.listed || j.kept)
 }
 
 func (j *Job) info() job.SessionInfo {
