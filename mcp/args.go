@@ -38,22 +38,20 @@ func parseArgs(raw []byte, known []string) *args {
 		a.fail("arguments must be an object, got %s", describe(raw))
 		return a
 	}
-	seen := map[string]bool{}
+	if name, ok := twice(list); ok {
+		a.fail("parameter %q is given twice", short(name))
+		return a
+	}
 	for _, m := range list {
-		if seen[m.name] {
-			a.fail("parameter %q is given twice", short(m.name))
-			return a
+		if slices.Contains(known, m.name) && !isNull(m.value) {
+			a.given[m.name] = m.value
 		}
-		seen[m.name] = true
 	}
 	for _, m := range list {
 		if slices.Contains(known, m.name) {
-			if !isNull(m.value) {
-				a.given[m.name] = m.value
-			}
 			continue
 		}
-		if i := slices.IndexFunc(known, func(k string) bool { return seen[k] && strings.EqualFold(k, m.name) }); i >= 0 {
+		if i := slices.IndexFunc(known, func(k string) bool { return a.given[k] != nil && strings.EqualFold(k, m.name) }); i >= 0 {
 			a.fail("parameters %q and %q are both given", known[i], short(m.name))
 			return a
 		}
@@ -228,12 +226,8 @@ func (a *args) pairs(name string) []member {
 		a.wrong(name, "an object", raw)
 		return nil
 	}
-	seen := map[string]bool{}
-	for _, m := range list {
-		if seen[m.name] {
-			a.fail("%s has %q twice", name, short(m.name))
-		}
-		seen[m.name] = true
+	if twin, ok := twice(list); ok {
+		a.fail("%s has %q twice", name, short(twin))
 	}
 	return list
 }

@@ -46,7 +46,9 @@ func BenchmarkEncode(b *testing.B) {
 
 // BenchmarkCall is a small call without its engine: parse, dispatch, encode.
 func BenchmarkCall(b *testing.B) {
-	s := New(newFake(), Options{})
+	e := newFake()
+	e.quiet = true
+	s := New(e, Options{})
 	c := &conn{server: s, ctx: b.Context(), out: newWriter(&bytes.Buffer{}), running: map[string]*request{}}
 	line := []byte(callLine("1", `{"command":"echo hi","cwd":"/tmp","timeout":30}`))
 	b.ReportAllocs()

@@ -64,7 +64,7 @@ func (c *call) run(ctx context.Context) (answer, error) {
 
 // shell is a call of a shell tool: without an action it runs a command, with a session it sends.
 func (c *call) shell(ctx context.Context) (answer, error) {
-	action, session := c.args.choice("action", actions(c.tool.Tool)), c.args.str("session_id")
+	action, session := c.args.choice("action", c.tool.actions), c.args.str("session_id")
 	c.out.fields = c.tool.fields(c.args)
 	if action == "" && session != "" {
 		action = "send"

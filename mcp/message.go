@@ -30,12 +30,10 @@ func parse(line []byte) (m message, problem *fault) {
 	}
 	version := false
 	id, why := null, ""
-	seen := map[string]bool{}
+	if _, ok := twice(list); ok {
+		why = "a member is there twice"
+	}
 	for _, p := range list {
-		if seen[p.name] {
-			why = "a member is there twice"
-		}
-		seen[p.name] = true
 		switch p.name {
 		case "jsonrpc":
 			version = string(p.value) == `"2.0"`

@@ -36,12 +36,10 @@ func (c *conn) serve(r *request) {
 // callParams takes the params of a tools/call apart. A name in another case beside the right one is a mistake, not a choice.
 func callParams(m message) (name string, arguments, token []byte, problem string) {
 	list, _ := members(m.params)
-	seen := map[string]bool{}
+	if twin, ok := twice(list); ok {
+		return "", nil, nil, fmt.Sprintf("%q is there twice", short(twin))
+	}
 	for _, p := range list {
-		if seen[p.name] {
-			return "", nil, nil, fmt.Sprintf("%q is there twice", short(p.name))
-		}
-		seen[p.name] = true
 		switch p.name {
 		case "name":
 			if p.value[0] != '"' {

@@ -19,6 +19,7 @@ type tool struct {
 	job.Tool
 	schema   []byte
 	known    []string                      // names of its parameters
+	actions  []string                      // of a shell tool
 	defaults map[string][]byte             // of parameters, where the owner set one
 	checks   map[string]*jsonschema.Schema // of parameters that the owner changed
 	whole    *jsonschema.Schema            // of a command tool
@@ -37,6 +38,7 @@ func newTool(t job.Tool) (*tool, error) {
 	var err error
 	switch t.Kind {
 	case job.ShellTool:
+		made.actions = actions(t)
 		schema, err = made.build(shellParams(t))
 	case job.FileTool:
 		schema, err = made.build(fileParams(t))

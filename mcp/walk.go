@@ -35,6 +35,28 @@ func members(raw []byte) (list []member, ok bool) {
 	return list, true
 }
 
+// twice returns a name that a list has more than once.
+func twice(list []member) (string, bool) {
+	if len(list) <= 16 { // nearly always; no map is made then
+		for i := range list {
+			for j := range i {
+				if list[i].name == list[j].name {
+					return list[i].name, true
+				}
+			}
+		}
+		return "", false
+	}
+	seen := make(map[string]bool, len(list))
+	for _, m := range list {
+		if seen[m.name] {
+			return m.name, true
+		}
+		seen[m.name] = true
+	}
+	return "", false
+}
+
 // elements is members for arrays.
 func elements(raw []byte) (list [][]byte, ok bool) {
 	raw = bytes.TrimSpace(raw)
