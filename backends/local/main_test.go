@@ -13,7 +13,7 @@ import (
 )
 
 // children are the roles this test binary plays when it is its own child.
-var children = map[string]func(){"server": serverRole}
+var children = map[string]func(){"server": serverRole, "first": firstRole, "terminal": terminalRole}
 
 func TestMain(m *testing.M) {
 	if role, ok := children[os.Getenv("CEM_TEST_ROLE")]; ok {

@@ -212,6 +212,11 @@ func serverRole() {
 	modes[os.Getenv("CEM_TEST_MODE")](b.forest)
 	dir := os.Getenv("D")
 	cmd := job.Command{Script: escapes + "sleep 300; sleep 300", Shell: "bash", Dir: dir, Env: map[string]string{"D": dir}}
+	base := ""
+	if b.forest.cgroups != nil {
+		base = b.forest.cgroups.base
+	}
+	os.WriteFile(filepath.Join(dir, "base"), []byte(base), 0o600)
 	if _, err := b.Start(context.Background(), cmd, backends.IO{Stdout: os.Stdout, Stderr: io.Discard}); err != nil {
 		panic(err)
 	}
@@ -222,7 +227,6 @@ func TestServerKilled(t *testing.T) {
 	for _, mode := range []string{"cgroup", "tag"} {
 		t.Run(mode, func(t *testing.T) {
 			openMode(t, mode).Close(t.Context()) // skips where there is none
-			before, _ := filepath.Glob(filepath.Join(ownCgroup(), cgroupPrefix+"*"))
 			dir := t.TempDir()
 			server := exec.Command(os.Args[0])
 			server.Env = append(os.Environ(), "CEM_TEST_ROLE=server", "CEM_TEST_MODE="+mode, "D="+dir)
@@ -245,17 +249,17 @@ func TestServerKilled(t *testing.T) {
 				t.Errorf("the server's death left %v running", left)
 			}
 			t.Logf("gone after %v", time.Since(start))
-			deadline := time.Now().Add(20 * time.Second)
-			for {
-				after, _ := filepath.Glob(filepath.Join(ownCgroup(), cgroupPrefix+"*"))
-				if len(after) <= len(before) {
+			base, err := os.ReadFile(filepath.Join(dir, "base"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for deadline := time.Now().Add(20 * time.Second); len(base) > 0; time.Sleep(10 * time.Millisecond) {
+				if _, err := os.Stat(string(base)); err != nil {
 					break
 				}
 				if time.Now().After(deadline) {
-					t.Errorf("folders left: %v", after)
-					break
+					t.Fatalf("the folder %s is left", base)
 				}
-				time.Sleep(10 * time.Millisecond)
 			}
 		})
 	}
