@@ -18,29 +18,26 @@ func wholeEnd(p []byte) int {
 	return atomStart(p, n)
 }
 
-// atomStart returns the greatest cut at or before n that is not inside a character or an escape sequence. Beyond p's
-// end nothing is known, so at n == len(p) what is incomplete counts as going on.
+// atomStart returns the greatest cut at or before n that is not inside a character or an escape sequence. What is
+// incomplete at p's end counts as going on there.
 func atomStart(p []byte, n int) int {
 	if n == len(p) || !utf8.RuneStart(p[n]) {
 		n = charStart(p, n)
 	}
-	low := max(0, n-maxAtom)
-	esc := bytes.LastIndexByte(p[low:n], 0x1b)
-	if esc < 0 {
-		return n
-	}
-	esc += low
-	if size, whole := escape(p[esc:n]); !whole && size == n-esc {
-		// ST, the two bytes that end a string, begin with an escape too.
-		if before := bytes.LastIndexByte(p[low:esc], 0x1b); before >= 0 && esc == n-1 {
-			before += low
-			if size, whole := escape(p[before:n]); !whole && size == n-before {
-				return before
-			}
+	for { // more than once, since the two bytes that end a title look like a sequence of their own
+		low := max(0, n-maxAtom)
+		esc := bytes.LastIndexByte(p[low:n], 0x1b)
+		if esc < 0 {
+			return n
 		}
-		return esc
+		esc += low
+		size, whole := escape(p[esc:min(len(p), esc+maxAtom)])
+		end := esc + size
+		if !whole && end < len(p) || end < n || end == n && (whole || n < len(p)) {
+			return n
+		}
+		n = esc
 	}
-	return n
 }
 
 // charStart moves a cut back to the start of the character that it would split.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"regexp"
 	"regexp/syntax"
-	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -24,11 +23,12 @@ type matcher struct {
 	starts   [256][]int
 	longest  int
 
-	leads  [256][]lead // by their last byte
-	custom []int       // rules without a lead
-	first  [256]bool   // bytes that a custom match or a secret may begin with
-	begin  pairs       // the first two bytes of those
-	either pairs       // begin, and the last two bytes of leads: the only table that plain text is looked up in
+	leads   *[256][]lead // by their last byte
+	leadEnd *pairs       // the last two bytes of leads
+	custom  []int        // rules without a lead
+	first   [256]bool    // bytes that a custom match or a secret may begin with
+	begin   pairs        // the first two bytes of those
+	either  pairs        // begin and leadEnd: the only table that plain text is looked up in
 }
 
 type rule struct {
@@ -41,6 +41,7 @@ type lead struct {
 	text       string
 	fold, word bool
 	rule       int
+	last       uint32 // its last three bytes without their case
 }
 
 // pairs is a set of two bytes.
@@ -49,8 +50,10 @@ type pairs [1 << 16 / 64]uint64
 func (p *pairs) add(a, b byte)      { p[uint(a)<<2|uint(b)>>6] |= 1 << (b & 63) }
 func (p *pairs) has(a, b byte) bool { return p[uint(a)<<2|uint(b)>>6]&(1<<(b&63)) != 0 }
 
+func emptyMatcher() *matcher { return &matcher{leads: new([256][]lead), leadEnd: new(pairs)} }
+
 func newMatcher(all []shape) (*matcher, error) {
-	m := &matcher{}
+	m := emptyMatcher()
 	for i, s := range all {
 		parsed, err := syntax.Parse(s.body, syntax.Perl)
 		if err != nil {
@@ -96,17 +99,29 @@ func (m *matcher) link(prog *syntax.Prog, owner int) uint32 {
 func (m *matcher) addLead(l lead) {
 	n := len(l.text)
 	a, b := l.text[n-2], l.text[n-1]
+	l.last = lastThree([]byte(l.text))
 	m.leads[b] = append(m.leads[b], l)
-	m.either.add(a, b)
+	m.addEnd(a, b)
 	if l.fold {
 		upA, upB := upper(a), upper(b)
 		if upB != b {
 			m.leads[upB] = append(m.leads[upB], l)
 		}
-		m.either.add(upA, b)
-		m.either.add(a, upB)
-		m.either.add(upA, upB)
+		m.addEnd(upA, b)
+		m.addEnd(a, upB)
+		m.addEnd(upA, upB)
 	}
+}
+
+func (m *matcher) addEnd(a, b byte) {
+	m.leadEnd.add(a, b)
+	m.either.add(a, b)
+}
+
+// lastThree is what tells most texts from a lead at the price of one comparison.
+func lastThree(p []byte) uint32 {
+	n := len(p)
+	return (uint32(p[n-3])<<16 | uint32(p[n-2])<<8 | uint32(p[n-1])) | 0x202020
 }
 
 // addFirst notes which two bytes a match may begin with. Conditions like \b are taken as met and characters beyond
@@ -198,7 +213,7 @@ func (m *matcher) with(secrets []string) *matcher {
 	if len(secrets) == 0 {
 		return m
 	}
-	n := &matcher{}
+	n := emptyMatcher()
 	if m != nil {
 		*n = *m
 	}
@@ -227,7 +242,7 @@ func (m *matcher) scan(p []byte, pos int) (at int, after bool) {
 		if i >= pos && m.begin.has(p[i], p[i+1]) && m.begins(p, i) {
 			return i, false
 		}
-		if m.leadEnds(p, i+2) {
+		if m.leadEnd.has(p[i], p[i+1]) && m.leadEnds(p, i+2) {
 			return i + 2, true
 		}
 	}
@@ -252,8 +267,13 @@ func (m *matcher) begins(p []byte, i int) bool {
 }
 
 func (m *matcher) leadEnds(p []byte, end int) bool {
-	for i := range m.leads[p[end-1]] {
-		if m.leads[p[end-1]][i].endsAt(p, end) {
+	if end < 3 {
+		return false
+	}
+	leads := m.leads[p[end-1]]
+	last := lastThree(p[:end])
+	for i := range leads {
+		if leads[i].last == last && leads[i].endsAt(p, end) {
 			return true
 		}
 	}
@@ -265,10 +285,15 @@ func (l *lead) endsAt(p []byte, end int) bool {
 	if at < 0 || (l.word && at > 0 && isWord(p[at-1])) {
 		return false
 	}
-	if l.fold {
-		return strings.EqualFold(string(p[at:end]), l.text)
+	if !l.fold {
+		return string(p[at:end]) == l.text
 	}
-	return string(p[at:end]) == l.text
+	for i := range len(l.text) {
+		if c := p[at+i]; c != l.text[i] && (c < 'A' || c > 'Z' || c-'A'+'a' != l.text[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func isWord(c byte) bool {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"cmd-exec-mcp/runtime/job"
 )
@@ -43,10 +44,14 @@ func (r *Redact) Validate() error {
 	return nil
 }
 
-// Rules are compiled redaction rules. They are immutable and may be shared by all jobs.
+// Rules are compiled redaction rules. They do not change and may be shared by all jobs.
 type Rules struct {
 	matcher *matcher // nil: no patterns
 	env     []string
+
+	mu     sync.Mutex
+	latest []string // most jobs have the same secrets, those of the server's environment
+	found  *matcher // matcher with latest
 }
 
 // Compile merges what the elements ask for. Without any the Rules replace explicit secrets only.
@@ -94,7 +99,21 @@ func (r *Rules) EnvNames(names []string) []string {
 
 // Empty reports that a Redactor with these secrets would change nothing.
 func (r *Rules) Empty(secrets []string) bool {
-	return r.matcher == nil && len(forms(secrets)) == 0
+	return r.with(secrets) == nil
+}
+
+// with returns the matcher for these secrets, nil if there is nothing to find.
+func (r *Rules) with(secrets []string) *matcher {
+	if len(secrets) == 0 {
+		return r.matcher
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Equal(r.latest, secrets) {
+		r.latest = slices.Clone(secrets)
+		r.found = r.matcher.with(forms(secrets))
+	}
+	return r.found
 }
 
 // String redacts one whole text.
@@ -107,5 +126,5 @@ func (r *Rules) String(s string, secrets []string) string {
 // Redactor returns a filter for one stream of one job. The secrets are exact values; those shorter than 6 characters
 // are ignored. They are also found as base64, as part of a URL and as a JSON string.
 func (r *Rules) Redactor(secrets []string) *Redactor {
-	return &Redactor{m: r.matcher.with(forms(secrets))}
+	return &Redactor{m: r.with(secrets)}
 }

@@ -80,7 +80,7 @@ func (r *Redactor) harmless(p []byte) bool {
 	n := copy(border[:], r.buf[max(0, len(r.buf)-context):])
 	end := n + copy(border[n:], p[:min(len(p), context)])
 	for i := n; i < end; i++ {
-		if i > 0 && r.m.either.has(border[i-1], border[i]) && r.m.leadEnds(border[:end], i+1) {
+		if i > 0 && r.m.leadEnd.has(border[i-1], border[i]) && r.m.leadEnds(border[:end], i+1) {
 			return false
 		}
 	}
@@ -286,7 +286,7 @@ func (r *Redactor) replace() {
 
 // enterLeads begins the bodies whose lead ends at pos.
 func (r *Redactor) enterLeads() {
-	if r.pos < 2 || !r.m.either.has(r.buf[r.pos-2], r.buf[r.pos-1]) {
+	if r.pos < 3 || !r.m.leadEnd.has(r.buf[r.pos-2], r.buf[r.pos-1]) {
 		return
 	}
 	leads := r.m.leads[r.buf[r.pos-1]]
