@@ -94,6 +94,17 @@ func TestParametersFollowFacts(t *testing.T) {
 	}
 }
 
+// TestOrder: what matters most comes first, in every reply alike.
+func TestOrder(t *testing.T) {
+	made, err := newTool(local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"properties":{"command":{"description":`; !strings.HasPrefix(string(made.schema), want) || !json.Valid(made.schema) {
+		t.Errorf("got %.100s", made.schema)
+	}
+}
+
 func TestOverrides(t *testing.T) {
 	changed := local
 	changed.Params = map[string]map[string]any{"timeout": {"default": 60, "maximum": 90}, "stdin": nil, "shell": {"enum": []any{"sh"}}}

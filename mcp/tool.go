@@ -53,7 +53,7 @@ func newTool(t job.Tool) (*tool, error) {
 	if err := checkSchema(t.Name, schema); err != nil {
 		return nil, err
 	}
-	if made.schema, err = json.Marshal(schema); err != nil {
+	if made.schema, err = made.encode(schema); err != nil {
 		return nil, job.Errorf(job.Invalid, "tool %q: its schema cannot be written as JSON: %w", t.Name, err)
 	}
 	return made, nil
@@ -93,6 +93,25 @@ func (t *tool) build(params []param) (map[string]any, error) {
 		}
 	}
 	return map[string]any{"type": "object", "properties": properties}, nil
+}
+
+// encode writes the schema with the properties in the order of known, what matters most first: models read it from the top.
+func (t *tool) encode(schema map[string]any) ([]byte, error) {
+	var o object
+	o.open()
+	properties, _ := schema["properties"].(map[string]any)
+	for _, name := range t.known {
+		raw, err := json.Marshal(properties[name])
+		if err != nil {
+			return nil, err
+		}
+		o.name(name)
+		o.buf = append(o.buf, raw...)
+	}
+	o.close()
+	whole := maps.Clone(schema)
+	whole["properties"] = json.RawMessage(o.buf)
+	return json.Marshal(whole)
 }
 
 func (t *tool) setDefault(name string, property map[string]any) error {
