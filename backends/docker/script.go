@@ -1,0 +1,172 @@
+package docker
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"cmd-exec-mcp/runtime/job"
+	"cmd-exec-mcp/runtime/shell"
+)
+
+// The outer shell: a login shell that takes shell text in chunks from its stdin and evaluates them. A chunk ends with a
+// line that is the random word given first, so the text needs no encoding, and none of it stands in an argv. `read` takes
+// byte by byte from a pipe, so what follows the last chunk is left for the command's own stdin.
+const bootstrap = `IFS= read -r e||exit 0
+while :;do c=;while :;do IFS= read -r l||exit 0;[ "$l" = "$e" ]&&break;c="$c$l
+";done;eval "$c";done`
+
+// outerArgv is the process that a prepared container runs.
+func (b *Backend) outerArgv(shellPath string) []string {
+	return append(slices.Clone(b.config.Entrypoint), shellPath, "-lc", bootstrap)
+}
+
+// dialog is what both sides of one outer shell agreed on. Messages from the shell are framed by mark: "\036WORD" a kind
+// and a body, "\036".
+type dialog struct {
+	word string
+	mark []byte
+}
+
+func newDialog() dialog {
+	word := "cem" + strings.ToLower(rand.Text()) // 128 random bits
+	return dialog{word: word, mark: []byte("\x1e" + word)}
+}
+
+// Kinds of messages.
+const (
+	begins  = '<' // what comes next is the command's own output; on stdout the body is the shell's pid
+	refuses = '!' // on stdout: there is no such directory, and nothing ran
+	ends    = '=' // on stdout: how it ended
+)
+
+// setup is the first chunk, run before the command is known: the config's variables, the image's PATH where a profile
+// threw it away, the owner's prefix, and then the removal of all that would change how a plain shell reads its text.
+func (b *Backend) setup(d dialog, x *image, bash bool) string {
+	var s strings.Builder
+	s.WriteString(d.word + "\n")
+	b.prepare(&s, x, bash)
+	s.WriteString("exec 3<&0 4>&2 2>/dev/null\n") // from here on the outer shell itself says nothing: "Killed" would be ours, not the command's
+	s.WriteString(d.word + "\n")
+	return s.String()
+}
+
+// prepare is what any login shell of ours does first.
+func (b *Backend) prepare(s *strings.Builder, x *image, bash bool) {
+	exports(s, b.config.Env)
+	if list := x.env["PATH"]; list != "" {
+		s.WriteString("a=;")
+		for dir := range strings.SplitSeq(list, ":") {
+			fmt.Fprintf(s, "case \":$PATH:\" in *:%s:*);;*)a=\"$a\"%s:;;esac;", shell.Quote(dir), shell.Quote(dir))
+		}
+		s.WriteString("export PATH=\"$a$PATH\"\n")
+	}
+	if b.config.Prefix != "" {
+		s.WriteString("{\n" + b.config.Prefix + "\n} </dev/null\n")
+	}
+	s.WriteString("set +aefux;unalias -a 2>/dev/null\n")
+	if bash {
+		s.WriteString("unset -f $(compgen -A function);export -n SHELLOPTS BASHOPTS\n")
+	}
+	s.WriteString("unset BASH_ENV ENV PS4 PROMPT_COMMAND CDPATH GLOBIGNORE IFS\n")
+}
+
+// place says where the outer shell of a command is.
+type place struct {
+	image     *image
+	shellPath string
+	shell     string
+	session   bool // beside a session's own process: signals are for its group, and what it leaves behind lives on
+}
+
+// command is the second chunk: it runs cmd and says how that ended.
+func (d dialog) command(cmd job.Command, at place) string {
+	var s strings.Builder
+	if cmd.Dir != "" {
+		d.enter(&s, cmd.Dir)
+	}
+	fmt.Fprintf(&s, "printf '\\036%s<%%s\\036' $$;printf '\\036%s<\\036' >&4\n", d.word, d.word)
+	if at.session {
+		s.WriteString("trap : INT TERM\n") // the shell is in the group that signals go to; a handler, so that children start with the default
+	}
+	input := ""
+	if cmd.Stdin == job.StdinNull {
+		d.watch(&s, cmd.Timeout, at)
+		input = " </dev/null"
+	}
+	s.WriteString("(")
+	exports(&s, cmd.Env)
+	if len(cmd.Argv) > 0 {
+		program := shell.Quote(cmd.Argv[0])
+		fmt.Fprintf(&s, "command -v %s >/dev/null||{ printf '%%s: command not found\\n' %s >&4;exit 127;}\n", program, program)
+		s.WriteString("exec " + shell.QuoteAll(cmd.Argv))
+	} else {
+		s.WriteString("exec " + shell.QuoteAll(at.inner(cmd.Script)))
+	}
+	s.WriteString(" 2>&4 3<&- 4>&-)" + input + "\nr=$?\n")
+	d.report(&s, at)
+	s.WriteString("exit 0\n" + d.word + "\n")
+	return s.String()
+}
+
+// inner is the plain shell that runs text. The word after the text is its name, so that messages read as they do elsewhere.
+func (at place) inner(text string) []string {
+	if at.shell == "bash" {
+		return []string{at.shellPath, "--noprofile", "--norc", "-c", text, "bash"}
+	}
+	return []string{at.shellPath, "-c", text, at.shell}
+}
+
+// enter changes the directory, or says the nearest folder that exists and ends the shell.
+func (d dialog) enter(s *strings.Builder, dir string) {
+	word := shell.Quote(dir)
+	if rest, ok := strings.CutPrefix(dir, "~"); ok {
+		word = `"$HOME"` + shell.Quote(rest)
+	}
+	fmt.Fprintf(s, `d=%s;cd -- "$d" 2>/dev/null||{ k=m;[ -e "$d" ]&&k=f;[ -d "$d" ]&&k=p;while [ "$d" ]&&! [ -d "$d" ];do d="${d%%/*}";done
+printf '\036%s!%%s%%s\036' $k "${d:-/}";printf '\036%s!\036' >&4;exit 0;}
+`, word, d.word, d.word)
+}
+
+// watch is a process beside the command that listens on the attached stdin. It passes signals on, and when the server
+// has died, or in bash when the time is long over, it kills everything, so that no command outlives its server.
+func (d dialog) watch(s *strings.Builder, timeout time.Duration, at place) {
+	target, wait := "-1", ""
+	if at.session {
+		target = "0"
+	}
+	if at.shell == "bash" && timeout > 0 {
+		wait = fmt.Sprintf(" -t %d", int(math.Ceil(timeout.Seconds()))+10)
+	}
+	fmt.Fprintf(s, "(trap '' INT TERM QUIT HUP;while IFS= read -r%s s;do kill -\"$s\" %s;done;kill -KILL %s) <&3 >/dev/null 3<&- 4>&- &\nw=$!\n", wait, target, target)
+}
+
+// report writes how the command ended, what it left running, and after a failure whether memory ran out (in the files of
+// both generations of control groups).
+func (d dialog) report(s *strings.Builder, at place) {
+	s.WriteString("p=;o=\n")
+	if !at.session {
+		s.WriteString(`for x in /proc/[0-9]*;do x="${x#/proc/}";[ "$x" -le $$ ]||[ "$x" = "$w" ]&&continue
+read -r l <"/proc/$x/stat"||continue;case "$l" in *") Z "*)continue;;esac
+n=;read -r n <"/proc/$x/comm";p="$p $x:$n";done
+[ $r -eq 0 ]||for f in memory.events memory/memory.oom_control;do [ -r /sys/fs/cgroup/$f ]&&while read -r k v;do [ "$k" = oom_kill ]&&o="$v";done </sys/fs/cgroup/$f;done
+`)
+	}
+	fmt.Fprintf(s, "printf '\\036%s=%%s/%%s%%s\\036' \"$r\" \"$o\" \"$p\";printf '\\036%s=\\036' >&4\n", d.word, d.word)
+}
+
+// exports sets variables. Names that bash keeps for itself are left out: setting them ends a shell, and bash ignores them
+// in its environment too.
+func exports(s *strings.Builder, env map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if !slices.Contains(reserved, name) {
+			s.WriteString("export " + name + "=" + shell.Quote(env[name]) + "\n")
+		}
+	}
+}
+
+var reserved = []string{"UID", "EUID", "PPID", "SHELLOPTS", "BASHOPTS", "BASH_VERSINFO"}
