@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"go.starlark.net/starlark"
 )
 
 // want says how a value of type t is written, for the end of a message.
@@ -88,4 +90,23 @@ func example(f field) string {
 		return "{...}"
 	}
 	return "..."
+}
+
+// show is how a message quotes what was given.
+func show(v starlark.Value) string {
+	s := v.String()
+	if r := []rune(s); len(r) > 40 {
+		s = string(r[:37]) + "..."
+	}
+	if v == starlark.None {
+		return s
+	}
+	return fmt.Sprintf("%s (%s)", s, article(v.Type()))
+}
+
+func article(noun string) string {
+	if noun != "" && strings.ContainsRune("aeiou", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
 }
