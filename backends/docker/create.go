@@ -85,13 +85,17 @@ func (b *Backend) hostConfig(x box) *container.HostConfig {
 }
 
 // baseEnv is what a container's own process starts with. It holds no secret: docker inspect shows it.
-func (x *image) baseEnv() []string {
+func (x *image) baseEnv(tty bool) []string {
+	var list []string
+	if _, ok := x.env["TERM"]; tty && !ok {
+		list = append(list, "TERM=xterm-256color")
+	}
 	for _, name := range []string{"LANG", "LC_ALL", "LC_CTYPE"} {
 		if _, ok := x.env[name]; ok {
-			return nil
+			return list
 		}
 	}
-	return []string{"LANG=C.UTF-8"} // LANG only: where the locale is missing, bash warns about LC_ALL
+	return append(list, "LANG=C.UTF-8") // LANG only: where the locale is missing, bash warns about LC_ALL
 }
 
 // environ is env as a list, in a fixed order.

@@ -36,6 +36,9 @@ type containerFiles struct {
 }
 
 func (f containerFiles) Stat(ctx context.Context, file string) (job.FileInfo, error) {
+	if err := checkPath(file); err != nil {
+		return job.FileInfo{}, err
+	}
 	info, err := f.b.statIn(ctx, f.id, file)
 	if err != nil {
 		return job.FileInfo{}, f.fail(file, err)
@@ -138,6 +141,9 @@ func ignoreEOF(err error) error {
 }
 
 func (f containerFiles) Write(ctx context.Context, file string, content []byte) (job.FileInfo, error) {
+	if err := checkPath(file); err != nil {
+		return job.FileInfo{}, err
+	}
 	mode := int64(0o644)
 	switch old, err := f.b.statIn(ctx, f.id, file); {
 	case err == nil && old.Mode.IsDir():
@@ -160,6 +166,8 @@ func (f containerFiles) Mkdir(ctx context.Context, dir string) error {
 		return nil
 	case err == nil:
 		return job.Errorf(job.Invalid, "%s is a %s", dir, info.Type).WithHint("choose another name")
+	case job.KindOf(err) != job.NotFound:
+		return err
 	}
 	return f.put(ctx, dir, &tar.Header{Typeflag: tar.TypeDir, Mode: 0o755, ModTime: time.Now()}, nil)
 }

@@ -57,6 +57,9 @@ func (f containerFiles) account(ctx context.Context, name string) (uid, gid int,
 
 // Delete removes a path with all below it. The engine's API cannot, so a program of the image does it.
 func (f containerFiles) Delete(ctx context.Context, file string) error {
+	if err := checkPath(file); err != nil {
+		return err
+	}
 	if path.Clean(file) == "/" {
 		return job.Errorf(job.Invalid, "/ cannot be deleted").WithHint("name a file or folder below it")
 	}
@@ -81,6 +84,13 @@ func (f containerFiles) Delete(ctx context.Context, file string) error {
 		return job.Errorf(job.Denied, "%s could not be deleted: %s", file, strings.TrimSpace(said.String())).WithHint("the container's user may not, or it is a mount")
 	}
 	return nil
+}
+
+func checkPath(file string) error {
+	if path.IsAbs(file) && !strings.ContainsRune(file, 0) {
+		return nil
+	}
+	return job.Errorf(job.Invalid, "the path %q is not absolute", file).WithHint("give the whole path, from /")
 }
 
 // imageFiles looks into a container that is made for one question and never started.

@@ -20,7 +20,7 @@ import (
 // startPlain takes the ordinary way, for a terminal and for images without a shell.
 func (b *Backend) startPlain(ctx context.Context, cmd job.Command, at place, to backends.IO) (*process, error) {
 	d := newDialog()
-	argv, env := b.plainArgv(d, cmd, at), slices.Concat(at.image.baseEnv(), environ(b.config.Env), environ(cmd.Env))
+	argv, env := b.plainArgv(d, cmd, at), slices.Concat(at.image.baseEnv(cmd.TTY != nil), environ(b.config.Env), environ(cmd.Env))
 	x := box{
 		image: at.image, network: cmd.Network, role: roleCommand, argv: append(slices.Clone(b.config.Entrypoint), argv...), env: env,
 		stdin: cmd.Stdin != job.StdinNull || cmd.TTY != nil, tty: cmd.TTY != nil, init: b.config.Init,
@@ -70,10 +70,13 @@ func (p *process) runPlain(ctx context.Context, d dialog, cmd job.Command, to ba
 	}
 	go p.followPlain()
 	go func() {
-		if cmd.Stdin == job.StdinBytes {
-			_, _ = p.stream.Conn.Write(cmd.Input)
+		if cmd.Stdin != job.StdinBytes {
+			return
 		}
-		if cmd.Stdin == job.StdinBytes && !p.tty {
+		_, _ = p.stream.Conn.Write(cmd.Input)
+		if p.tty {
+			_, _ = p.stream.Conn.Write(endOfFile)
+		} else {
 			_ = p.stream.CloseWrite()
 		}
 	}()
@@ -110,6 +113,9 @@ func (b *Backend) plainArgv(d dialog, cmd job.Command, at place) []string {
 	var s strings.Builder
 	s.WriteString("exec 4>/dev/null\n")
 	b.prepare(&s, at.image, at.shell == "bash")
+	if cmd.TTY != nil { // an engine older than API 1.42 sets it only after the start
+		fmt.Fprintf(&s, "stty rows %d cols %d 2>/dev/null\n", cmd.TTY.Rows, cmd.TTY.Cols)
+	}
 	if cmd.Dir != "" {
 		d.enter(&s, cmd.Dir)
 	}

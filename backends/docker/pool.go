@@ -28,7 +28,7 @@ type warm struct {
 // prestart makes such a container and sends it all that does not depend on the command.
 func (b *Backend) prestart(ctx context.Context, at place, network, role string) (*warm, error) {
 	id, err := b.create(ctx, box{
-		image: at.image, network: network, role: role, argv: b.outerArgv(at.shellPath), env: at.image.baseEnv(),
+		image: at.image, network: network, role: role, argv: b.outerArgv(at.shellPath), env: at.image.baseEnv(false),
 		stdin: true, autoRemove: true,
 	})
 	if err != nil {

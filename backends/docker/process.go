@@ -118,6 +118,9 @@ func (p *process) kill(ctx context.Context) error {
 	return err
 }
 
+// endOfFile is what ends the input of a terminal, at the beginning of a line.
+var endOfFile = []byte{4}
+
 // stdin is the command's end of a pipe. The engine closes the command's stdin when our side is closed for writing.
 type stdin struct {
 	process *process
@@ -145,6 +148,10 @@ func (s *stdin) Close() error {
 		return nil
 	}
 	s.closed = true
+	if s.process.tty {
+		_, err := s.process.stream.Conn.Write(endOfFile)
+		return err
+	}
 	return s.process.stream.CloseWrite()
 }
 

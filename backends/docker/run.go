@@ -53,7 +53,7 @@ func (p *process) runIn(ctx context.Context, cmd job.Command, at place, to backe
 		Cmd: []string{at.shellPath, "-lc", bootstrap},
 	}
 	if !outer {
-		options.Cmd, options.Env = b.plainArgv(d, cmd, at), slices.Concat(environ(b.config.Env), environ(cmd.Env))
+		options.Cmd, options.Env = b.plainArgv(d, cmd, at), slices.Concat(at.image.baseEnv(cmd.TTY != nil), environ(b.config.Env), environ(cmd.Env))
 		if at.shellPath == "" {
 			options.WorkingDir = cmd.Dir
 		}

@@ -101,8 +101,9 @@ func (d dialog) command(cmd job.Command, at place) string {
 	s.WriteString("(")
 	exports(&s, cmd.Env)
 	if len(cmd.Argv) > 0 {
-		program := shell.Quote(cmd.Argv[0])
-		fmt.Fprintf(&s, "command -v %s >/dev/null||{ printf '%%s: command not found\\n' %s >&4;exit 127;}\n", program, program)
+		if program := shell.Quote(cmd.Argv[0]); !strings.Contains(program, "/") { // of a path the shell itself says what is wrong
+			fmt.Fprintf(&s, "command -v %s >/dev/null||{ printf '%%s: command not found\\n' %s >&4;exit 127;}\n", program, program)
+		}
 		s.WriteString("exec " + shell.QuoteAll(cmd.Argv))
 	} else {
 		s.WriteString("exec " + shell.QuoteAll(at.inner(cmd.Script)))
@@ -116,9 +117,9 @@ func (d dialog) command(cmd job.Command, at place) string {
 // inner is the plain shell that runs text. The word after the text is its name, so that messages read as they do elsewhere.
 func (at place) inner(text string) []string {
 	if at.shell == "bash" {
-		return []string{at.shellPath, "--noprofile", "--norc", "-c", text, "bash"}
+		return []string{at.shellPath, "--noprofile", "--norc", "-c", "--", text, "bash"}
 	}
-	return []string{at.shellPath, "-c", text, at.shell}
+	return []string{at.shellPath, "-c", "--", text, at.shell}
 }
 
 // enter changes the directory, or says the nearest folder that exists and ends the shell.
