@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// expand evaluates one word: brace expansion, then each of its words. Unquoted words that end up empty vanish.
+func (a *analyser) expand(w *syntax.Word) []arg {
+	if !hasBraces(w) {
+		return []arg{a.arg(w, false)}
+	}
+	if a.rebuilt(w) {
+		return []arg{{kind: aSplit, at: a.offset(w.Pos()), word: w, vals: []string{""}, special: true, vanish: true}}
+	}
+	split := *w
+	split.Parts = append([]syntax.WordPart(nil), w.Parts...)
+	if !syntax.SplitBraces(&split) {
+		return []arg{a.arg(w, false)}
+	}
+	var out []arg
+	n := 0
+	for x, err := range expand.BracesSeq(nil, &split) {
+		if n++; err != nil || n > maxBraces {
+			a.issue(Issue{Rule: "R14", At: a.offset(w.Pos()), Message: "a brace expansion makes too many words"})
+			return out
+		}
+		if len(x.Parts) == 0 {
+			continue
+		}
+		v := a.arg(x, true)
+		v.word, v.at = w, a.offset(w.Pos())
+		if v.kind == aLit && v.vanish {
+			continue
+		}
+		if a.u.shell == "sh" { // dash takes the braces literally: one word here, several there
+			v.special = true
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// rebuilt says whether brace expansion would build an expansion that the tree does not show: {$,}x becomes $x, and $x{a,b}
+// becomes $xa $xb.
+func (a *analyser) rebuilt(w *syntax.Word) bool {
+	for i, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if strings.IndexByte(unquotedOnly(p.Value), '$') >= 0 || strings.IndexByte(p.Value, '`') >= 0 {
+				return true
+			}
+		case *syntax.ParamExp:
+			if p.Short && i+1 < len(w.Parts) {
+				if l, ok := w.Parts[i+1].(*syntax.Lit); ok && strings.HasPrefix(l.Value, "{") {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// unquotedOnly drops what a backslash quotes.
+func unquotedOnly(s string) string {
+	if strings.IndexByte(s, '\\') < 0 {
+		return s
+	}
+	var out strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' {
+			i++
+			continue
+		}
+		out.WriteByte(s[i])
+	}
+	return out.String()
+}
