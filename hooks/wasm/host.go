@@ -67,14 +67,11 @@ func (i *instance) answer(stack []uint64, v int32) { stack[0] = uint64(uint32(v)
 
 // view is the guest's memory at an address, without a copy. An address outside ends the call.
 func (i *instance) view(ptr, size uint64) []byte {
-	i.charge(uint64(uint32(size)))
-	if uint32(size) == 0 {
-		return nil
-	}
 	b, ok := i.memory.Read(uint32(ptr), uint32(size))
-	if !ok {
+	if !ok && uint32(size) > 0 {
 		panic(faultf(classProtocol, "%d bytes at %#x are outside of its memory", uint32(size), uint32(ptr)))
 	}
+	i.charge(uint64(len(b)))
 	return b
 }
 
