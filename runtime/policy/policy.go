@@ -27,6 +27,8 @@ type Policy struct {
 	wrappers    map[string]*program
 	fingerprint string
 	warnings    []string
+	blackNames  []string // as they were written
+	whiteNames  []string
 
 	slots chan struct{} // one check per core: the worst text costs 50 ms and 30 MB
 }
@@ -64,6 +66,7 @@ func (c *Config) Compile() (*Policy, error) {
 	}
 	p.fingerprint = c.fingerprint()
 	p.warnings = c.warnings()
+	p.blackNames, p.whiteNames = slices.Clone(c.Blacklist), slices.Clone(c.Whitelist)
 	return p, p.addRules(c.Rules)
 }
 
