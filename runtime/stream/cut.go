@@ -122,16 +122,21 @@ const (
 	quoteChars  = 160
 )
 
-// errors quotes up to five lines that look like errors from what was left out, as far as the windows go.
+// searched is how far from the head and the tail of a long output lines are looked at for errors: all that the
+// windows hold would cost as much as reading the output did.
+const searched = 96 << 10
+
+// errors quotes up to five lines that look like errors from what was left out, as far as it is looked at.
 func (c *column) errors(end, begin int) []quote {
+	first := int64(bytes.Count(c.head.data[:end], newline)) + 1
 	if c.whole {
-		first := int64(bytes.Count(c.head.data[:end], newline)) + 1
 		return quotes(c.head.data[end:begin], first)
 	}
-	first := int64(bytes.Count(c.head.data[:end], newline)) + 1
-	found := quotes(c.head.data[end:], first)
-	first = c.lines - int64(bytes.Count(c.tail.data, newline)) + 1
-	found = append(found, quotes(c.tail.data[:begin], first)...)
+	found := quotes(c.head.data[end:min(len(c.head.data), end+searched)], first)
+	from := max(0, begin-searched)
+	from += bytes.IndexByte(c.tail.data[from:begin], '\n') + 1
+	first = c.lines - int64(bytes.Count(c.tail.data[from:], newline)) + 1
+	found = append(found, quotes(c.tail.data[from:begin], first)...)
 	if n := len(found); n > quotesFirst+quotesLast {
 		found = append(found[:quotesFirst], found[n-quotesLast:]...)
 	}

@@ -91,7 +91,7 @@ func everyCut(t *testing.T, rules *Rules, secrets []string, in, want string) {
 		return
 	}
 	for i := range len(in) + 1 {
-		for j := i; j <= len(in); j++ {
+		for j := i; j <= len(in); j += 1 + len(in)/50 { // every second cut, except in the long ones
 			if got := pass(rules, secrets, in, i, j); got != want {
 				t.Fatalf("cut at %d and %d (%q %q %q):\ngot  %q\nwant %q", i, j, in[:i], in[i:j], in[j:], got, want)
 			}
@@ -166,7 +166,7 @@ func TestRedactLong(t *testing.T) {
 		{"key that does not end", "-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("Abcd\n", 40_000), "-----BEGIN PRIVATE KEY-----[redacted]", maxBlock},
 		{"no token after all", "eyJ" + strings.Repeat("x", 20_000), "eyJ" + strings.Repeat("x", 20_000), maxHeld},
 	} {
-		for _, step := range []int{1, 7, 1000, len(c.in)} {
+		for _, step := range []int{1, 1000, len(c.in)} {
 			d := rules.Redactor(nil)
 			var out []byte
 			for in := []byte(c.in); len(in) > 0; {
@@ -180,7 +180,7 @@ func TestRedactLong(t *testing.T) {
 			out = append(out, d.Flush()...)
 			if c.name == "key that does not end" {
 				hidden := len(c.in) - len(out)
-				if !bytes.HasPrefix(out, []byte(c.want)) || hidden < maxBlock-len(redacted) {
+				if !bytes.HasPrefix(out, []byte(c.want)) || hidden != maxBlock-len(redacted) {
 					t.Errorf("%s, by %d: got %.60q, %d hidden", c.name, step, out, hidden)
 				}
 			} else if string(out) != c.want {
@@ -300,5 +300,11 @@ func BenchmarkRedactor(b *testing.B) {
 		d := rules.Redactor([]string{"s3cr3t-value", "another-secret"})
 		d.Write([]byte("hi\n"))
 		d.Flush()
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	for b.Loop() {
+		compile(b, NewRedact())
 	}
 }

@@ -200,7 +200,11 @@ func (r *Redactor) settle(final bool) bool {
 			if size <= maxBlock {
 				return false
 			}
-			r.best = match{start: held, end: len(r.buf), rule: -1}
+			end := held + maxBlock
+			for !utf8.RuneStart(r.buf[end]) && end > held {
+				end--
+			}
+			r.best = match{start: held, end: end, rule: -1}
 			r.threads = r.threads[:0]
 			return true
 		default: // too long to be found

@@ -19,7 +19,8 @@ type Spill struct {
 	used   atomic.Int64
 }
 
-// NewSpill uses dir, which must exist, for files of mode 0600. Budget is in bytes, DefaultBudget if 0.
+// NewSpill uses dir, which is made when it is first needed, for files of mode 0600. Budget is in bytes, DefaultBudget
+// if 0.
 func NewSpill(dir string, budget int64) *Spill {
 	if budget <= 0 {
 		budget = DefaultBudget
@@ -38,6 +39,9 @@ type spillFile struct {
 var slotSize = int64(chunkSizes[len(chunkSizes)-1])
 
 func openSpill(dir string) (*spillFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
 	f, err := os.CreateTemp(dir, "log-*")
 	if err != nil {
 		return nil, err
