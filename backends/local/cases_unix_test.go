@@ -84,7 +84,7 @@ func TestA1BackgroundChildHoldsThePipe(t *testing.T) {
 		if a.out != "hi\n" || a.exit.Code != 0 || a.took > 5*time.Second {
 			t.Errorf("%+v", a)
 		}
-		if len(a.exit.Notes) != 1 || !strings.Contains(a.exit.Notes[0], "a background process (pid ") || !strings.Contains(a.exit.Notes[0], ", sleep) still holds the output") {
+		if len(a.exit.Notes) != 1 || !strings.Contains(a.exit.Notes[0], "a background process (pid ") || !strings.Contains(a.exit.Notes[0], ") still holds the output") {
 			t.Errorf("notes %q", a.exit.Notes)
 		}
 	}
@@ -288,6 +288,17 @@ func TestN3NearName(t *testing.T) {
 	a := must(t, b, job.Command{Argv: []string{"ehco", "x"}})
 	if a.exit.Code != 127 || a.exit.Hint != "did you mean echo?" || a.err != "ehco: command not found\n" {
 		t.Errorf("%+v", a)
+	}
+}
+
+func TestN3HintOfAShell(t *testing.T) {
+	b := closed(t, open(t))
+	for script, want := range map[string]string{"ehco x": "did you mean echo?", "true; ehco": "did you mean echo?", "/etc/passwd": "chmod", "exit 127": "", "echo hi": ""} {
+		for _, shell := range []string{"bash", "sh"} {
+			if a := must(t, b, job.Command{Script: script, Shell: shell}); !strings.Contains(a.exit.Hint, want) || want == "" && a.exit.Hint != "" {
+				t.Errorf("%s %q: %+v", shell, script, a)
+			}
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -155,11 +156,13 @@ func (c *cgroups) give(g *cgroup) {
 	}
 }
 
-// collect looks for background processes that have ended since.
+// collect looks for background processes that have ended since, at a few folders a time: a start must not get slower
+// with each server that somebody left running.
 func (c *cgroups) collect() {
-	busy := c.busy
-	c.busy = nil
-	for _, g := range busy {
+	n := min(len(c.busy), 16)
+	first := slices.Clone(c.busy[:n])
+	c.busy = slices.Delete(c.busy, 0, n)
+	for _, g := range first {
 		c.give(g)
 	}
 }

@@ -96,7 +96,7 @@ func (b *backend) environ(cmd job.Command, login map[string]string) []string {
 		}
 		env[name] = value
 	}
-	if _, ok := cmd.Env["PWD"]; !ok && runtime.GOOS != "windows" {
+	if _, ok := cmd.Env["PWD"]; !ok && cmd.Dir != "" && runtime.GOOS != "windows" {
 		env["PWD"] = cmd.Dir
 	}
 	list := make([]string, 0, len(env))

@@ -68,6 +68,9 @@ func (f *forest) clear(t *tree) {
 
 func (t *tree) inhabited() bool { return syscall.Kill(-t.group, 0) != syscall.ESRCH }
 
+// busy cannot be told here: every process counts as running.
+func (t *tree) busy() bool { return false }
+
 const zombie = 5 // SZOMB
 
 // pids lists what of the tree runs: the group, and who descends from it.
@@ -105,12 +108,10 @@ func (t *tree) signal(l *leader, s syscall.Signal) {
 	}
 }
 
-const patience = 2 * time.Second
-
 // kill ends the tree and returns what is left of it. Descendants are listed before their parents die, since an orphan
 // shows no parent.
 func (t *tree) kill(ctx context.Context, l *leader) []int {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := withPatience(ctx)
 	defer cancel()
 	left := t.pids()
 	l.group(t.group, syscall.SIGKILL)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"cmd-exec-mcp/backends"
 	"cmd-exec-mcp/runtime/job"
@@ -186,6 +187,8 @@ func (b *backend) Close(ctx context.Context) error {
 	if closed {
 		return nil
 	}
+	ctx, cancel := withPatience(ctx)
+	defer cancel()
 	list := b.all()
 	var kills sync.WaitGroup
 	for _, p := range list {
@@ -212,6 +215,22 @@ func (b *backend) Close(ctx context.Context) error {
 	}
 	b.forest.clean() // after a failure what guards against a dead server stays
 	return nil
+}
+
+// patience is how long a killed process may take to go; one in an uninterruptible wait may take longer.
+const patience = 2 * time.Second
+
+// withPatience bounds the wait for what was killed: by ctx, but not so narrowly that nothing could be seen to end.
+func withPatience(ctx context.Context) (context.Context, context.CancelFunc) {
+	now := time.Now()
+	limit := now.Add(patience)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(limit) {
+		limit = deadline
+	}
+	if ctx.Err() != nil || limit.Before(now.Add(patience/20)) {
+		limit = now.Add(patience / 20)
+	}
+	return context.WithDeadline(context.WithoutCancel(ctx), limit)
 }
 
 // Check implements backends.Checker.

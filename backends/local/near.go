@@ -3,7 +3,27 @@ package local
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"sync"
 )
+
+// How bash, dash and zsh say it, in the last line of stderr.
+var shellNotFound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)(?:: |^)([^\s:]+): (?:command )?not found\r?\n?\z|command not found: (\S+)\r?\n?\z`)
+})
+
+// hint is the next step after a shell's own exit codes, read from what the shell said last.
+func hint(code int, said []byte, search string) string {
+	switch code {
+	case 126:
+		return "chmod +x makes a file executable; or run it with its interpreter"
+	case 127:
+		if m := shellNotFound().FindSubmatch(said); m != nil {
+			return nearName(string(m[1])+string(m[2]), search)
+		}
+	}
+	return ""
+}
 
 // nearName is the hint for a command that was not found: a program in the search path whose name differs by one slip of
 // the hand, "" if there is none.

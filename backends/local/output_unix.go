@@ -28,40 +28,40 @@ type reader struct {
 	to      io.Writer
 	ended   *atomic.Int64   // when the leader ended, 0 while it runs
 	over    <-chan struct{} // closed then
+	tree    *tree
 	tty     bool
+	tail    []byte // the last bytes delivered, for the hint of a command that was not found
 	grown   bool
 	held    bool // set before delivery is announced: a background process holds the stream
 }
 
 func (p *process) newReader(f *os.File, to io.Writer) *reader {
 	raw, _ := f.SyscallConn() // fails only for a nil file
-	return &reader{backend: p.backend, file: f, raw: raw, to: to, ended: &p.ended, over: p.over, tty: f == p.tty}
+	return &reader{backend: p.backend, file: f, raw: raw, to: to, ended: &p.ended, over: p.over, tree: p.tree, tty: f == p.tty}
 }
 
 // deliver returns at the stream's end, or when the leader has ended and the stream fell silent; held says which.
 func (r *reader) deliver() (held bool) {
 	for {
 		_, err := r.pass(readSize)
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return r.rest()
-		}
+		silent := errors.Is(err, os.ErrDeadlineExceeded)
 		ended := r.ended.Load()
-		if err != nil && (ended != 0 || !r.tty) {
-			return false
-		}
-		if err != nil {
+		switch {
+		case err == nil && ended == 0:
+			continue
+		case err != nil && !silent && ended == 0 && r.tty:
 			// A terminal that nobody has open right now may be opened again, and closing it would hang up on the leader.
 			select {
 			case <-r.over:
 			case <-time.After(20 * time.Millisecond):
 			}
 			continue
+		case err != nil && !silent:
+			return false
 		}
-		if ended == 0 {
-			continue
-		}
+		// On a busy host what is silent may only be waiting for its turn.
 		now, last := time.Now(), time.Unix(0, ended).Add(lingering)
-		if now.After(last) {
+		if now.After(last) || silent && !r.tree.busy() {
 			return r.rest()
 		}
 		r.file.SetReadDeadline(earlier(now.Add(silence), last))
@@ -143,7 +143,19 @@ func (r *reader) pass(limit int) (int, error) {
 		growPipe(r.raw)
 	}
 	r.to.Write(buf[:n])
+	r.tail = lastBytes(r.tail, buf[:n])
 	return n, nil
+}
+
+const tailSize = 256
+
+// lastBytes appends p to tail, in place, and drops what is too old.
+func lastBytes(tail, p []byte) []byte {
+	p = p[max(len(p)-tailSize, 0):]
+	if over := len(tail) + len(p) - tailSize; over > 0 {
+		tail = tail[:copy(tail, tail[over:])]
+	}
+	return append(tail, p...)
 }
 
 // pipeSize is what a pipe holds unless it was grown.

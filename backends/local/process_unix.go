@@ -23,6 +23,7 @@ type process struct {
 	leader  leader
 	tree    *tree // nil: never ran
 	tty     *os.File
+	search  string // its PATH
 	stdin   io.WriteCloser
 	input   *os.File // our end of the stdin pipe, closed when the leader ends
 	readers []*reader
@@ -143,6 +144,7 @@ func (p *process) follow() {
 		survivors := p.exit.Survivors
 		p.exit = result(status, p.killed.Load())
 		p.exit.Survivors, p.exit.Notes = survivors, notes
+		p.exit.Hint = hint(p.exit.Code, p.readers[len(p.readers)-1].tail, p.search)
 	}
 	p.killing.Unlock()
 	p.backend.forest.clear(p.tree)

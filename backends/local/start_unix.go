@@ -89,6 +89,7 @@ func (b *backend) spawn(path string, argv, env []string, cmd job.Command, io bac
 		b.forest.clear(p.tree)
 		return nil, err
 	}
+	p.search = searchPath(env)
 	p.tty, p.stdin = wires.tty, wires.stdin(cmd, p)
 	b.enter(p)
 	p.readers = append(p.readers, p.newReader(wires.out, io.Stdout))
@@ -137,12 +138,7 @@ func lookup(name, dir string, env []string) (string, *fault) {
 		}
 		return full, executable(full, name)
 	}
-	var search string
-	for _, entry := range env {
-		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
-			search = value
-		}
-	}
+	search := searchPath(env)
 	worst := &fault{code: 127, message: name + ": command not found", hint: nearName(name, search)}
 	for _, folder := range filepath.SplitList(search) {
 		full := filepath.Join(folder, name)
@@ -158,6 +154,15 @@ func lookup(name, dir string, env []string) (string, *fault) {
 		}
 	}
 	return "", worst
+}
+
+func searchPath(env []string) string {
+	for _, entry := range env {
+		if value, ok := strings.CutPrefix(entry, "PATH="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 func executable(full, name string) *fault {
