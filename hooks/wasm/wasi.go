@@ -88,10 +88,11 @@ func wasiRandom(i *instance, s []uint64) {
 		i.answer(s, errnoInval)
 		return
 	}
-	b := i.view(s[0], s[1])
-	for n := range b {
-		i.random = i.random*6364136223846793005 + 1442695040888963407
-		b[n] = byte(i.random >> 56)
+	var word [8]byte
+	for b := i.view(s[0], s[1]); len(b) > 0; b = b[min(len(b), len(word)):] {
+		i.random = (i.random + 0x9e3779b97f4a7c15) * 6364136223846793005
+		binary.LittleEndian.PutUint64(word[:], i.random^i.random>>29)
+		copy(b, word[:])
 	}
 	i.answer(s, 0)
 }
