@@ -12,7 +12,7 @@ import (
 // serve answers one request.
 func (c *conn) serve(r *request) {
 	if r.ctx.Err() != nil { // cancelled before it began
-		c.finish(r, appendError(nil, r.id, internalError, "the server is shutting down"))
+		c.finish(r, appendError(nil, r.id, internalError, errShutdown.Error()))
 		return
 	}
 	if r.method != "tools/call" {

@@ -15,12 +15,15 @@ const (
 	afterGrace = 2 * time.Second        // for them to end once they were cancelled
 )
 
+// errShutdown is the cause of the cancel that a call gets at the end.
+var errShutdown = errors.New("the server is shutting down")
+
 // Serve speaks to one client until in ends, ctx ends or out breaks, and returns nil but for an error of in or out. Calls on
 // their way then have half a second to end and be answered; the rest are cancelled and waited for, up to two seconds. The
 // engine is not closed. A Read or Write that hangs for ever is left behind: closing in and out is the caller's business.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
+	base, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
 	c, err := s.connect(base, out)
 	if err != nil {
 		return err
@@ -71,7 +74,7 @@ func (c *conn) read(in io.Reader) error {
 func (c *conn) message(line []byte) {
 	m, problem := parse(line)
 	switch {
-	case problem != nil:
+	case problem != nil: // of a notification nobody waits for an answer
 		problem.id = bytes.Clone(problem.id)
 		if m.id != nil || m.method == "" || problem.code == parseError {
 			c.refuse(problem)
@@ -86,14 +89,14 @@ func (c *conn) message(line []byte) {
 }
 
 // drain ends the connection's calls.
-func (c *conn) drain(cancel context.CancelFunc) {
+func (c *conn) drain(cancel context.CancelCauseFunc) {
 	done := c.stop()
 	select {
 	case <-done:
 		return
 	case <-time.After(grace):
 	}
-	cancel()
+	cancel(errShutdown)
 	select {
 	case <-done:
 	case <-time.After(afterGrace):

@@ -240,7 +240,7 @@ func TestEndInMidCall(t *testing.T) {
 			e.exec = func(ctx context.Context, _ job.Request, _ job.Sink) (job.Result, error) {
 				close(started)
 				<-ctx.Done()
-				return job.Result{}, job.Errorf(job.Canceled, "the server is shutting down")
+				return job.Result{}, &job.Error{Kind: job.Canceled, Err: context.Cause(ctx)}
 			}
 			cl := dial(t, e)
 			cl.send(callLine("1", `{"command":"x"}`))
@@ -249,7 +249,7 @@ func TestEndInMidCall(t *testing.T) {
 			if err := cl.wait(); err != nil {
 				t.Error(err)
 			}
-			if m := cl.next(); m["id"] != 1.0 {
+			if m := cl.next(); m["id"] != 1.0 || !strings.Contains(fmt.Sprint(m), errShutdown.Error()) {
 				t.Errorf("got %v", m)
 			}
 		})
