@@ -23,7 +23,7 @@ func (a *app) policyTest(r io.Reader) error {
 			var err error
 			if p, err = a.policy(policyFlags{mode: mode}); err != nil {
 				failed = err
-				p = asked["blacklist"] // whatever it says is not reported
+				p, _ = policy.NewConfig().Compile() // whatever it says is not reported
 			}
 			asked[mode] = p
 		}

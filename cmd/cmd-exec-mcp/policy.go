@@ -132,8 +132,9 @@ func (a *app) policyTestVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "test FILE.jsonl",
 		Short: "Run a file of cases through the policy; the last line is N/M, exit status 1 if any differs",
-		Long: `test reads one case a line: {"cmd": "...", "shell": "bash", "mode": "blacklist", "expect": "deny"}
-and prints a table of those that are decided otherwise. Without --config the default lists are asked.`,
+		Long: `test reads one case a line: {"command": "...", "shell": "bash", "mode": "blacklist", "expect": "deny"}
+and prints a table of those that are decided otherwise. The default lists are asked, in each case's mode; with --config
+the policy of its first shell tool, whatever mode a case names.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			f, err := os.Open(args[0])
