@@ -1,7 +1,7 @@
 // Package backendtest is the suite that every backend passes, against the real thing.
 //
-// A check is a line in checks: adding one adds it for all. What backends may differ in is a field of Properties, asked
-// here; there are no exceptions by name. Commands are POSIX shell text and use /tmp inside the backend.
+// A check is a line in checks: adding one adds it for all. What backends may differ in is a field of Properties or an
+// optional interface, asked here; a check that does not apply passes. There are no exceptions by name. Commands are POSIX shell text and use /tmp inside the backend.
 package backendtest
 
 import (
