@@ -23,7 +23,11 @@ func TestLines(t *testing.T) {
 		{"a\n" + strings.Repeat("y", 3*maxLine) + "\nb", []string{"a", "long", "b"}},
 		{"a\n" + strings.Repeat("y", 3*maxLine), []string{"a", "long"}},
 	} {
-		for _, in := range []io.Reader{strings.NewReader(c.in), iotest.HalfReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
+		readers := []io.Reader{strings.NewReader(c.in)}
+		if len(c.in) < maxLine { // the longer ones take seconds under the race detector
+			readers = append(readers, iotest.HalfReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in)))
+		}
+		for _, in := range readers {
 			l := &lines{in: in}
 			for i, want := range c.want {
 				line, err := l.next()
