@@ -12,12 +12,13 @@ const (
 	keepRead  = 1 << 20 // a buffer that grew beyond this is given back
 )
 
-// errLong is what next returns for a line beyond maxLine. The line is skipped; the next call goes on after it.
+// errLong is what next returns for a line beyond its limit. The line is skipped; the next call goes on after it.
 var errLong = errors.New("message longer than 16 MiB")
 
 // lines reads messages, one per line. It is for one goroutine.
 type lines struct {
 	in         io.Reader
+	max        int // bytes of the longest line
 	buf        []byte
 	start, end int
 	err        error // of the reader, once everything before it was delivered
@@ -32,7 +33,7 @@ func (l *lines) next() ([]byte, error) {
 		if i := bytes.IndexByte(l.buf[l.start+searched:l.end], '\n'); i >= 0 {
 			line := l.buf[l.start : l.start+searched+i]
 			l.start += searched + i + 1
-			if long || len(line) > maxLine {
+			if long || len(line) > l.max {
 				return nil, errLong
 			}
 			return line, nil
@@ -41,7 +42,7 @@ func (l *lines) next() ([]byte, error) {
 		if l.err != nil {
 			return l.last(long)
 		}
-		if searched > maxLine {
+		if searched > l.max {
 			long = true
 			l.start, l.end, searched = 0, 0, 0
 		}
@@ -53,7 +54,7 @@ func (l *lines) last(long bool) ([]byte, error) {
 	line := l.buf[l.start:l.end]
 	l.start = l.end
 	switch {
-	case long || len(line) > maxLine:
+	case long || len(line) > l.max:
 		return nil, errLong
 	case len(line) > 0:
 		return line, nil

@@ -9,6 +9,7 @@ import (
 )
 
 func TestLines(t *testing.T) {
+	const limit = 1 << 20
 	big := strings.Repeat("x", 300<<10)
 	for _, c := range []struct {
 		in   string
@@ -18,17 +19,13 @@ func TestLines(t *testing.T) {
 		{"a", []string{"a"}},
 		{"a\n\nb\n", []string{"a", "", "b"}},
 		{big + "\nb\n" + big, []string{big, "b", big}},
-		{strings.Repeat("y", maxLine) + "\nb", []string{strings.Repeat("y", maxLine), "b"}},
-		{strings.Repeat("y", maxLine+1) + "\nb", []string{"long", "b"}},
-		{"a\n" + strings.Repeat("y", 3*maxLine) + "\nb", []string{"a", "long", "b"}},
-		{"a\n" + strings.Repeat("y", 3*maxLine), []string{"a", "long"}},
+		{strings.Repeat("y", limit) + "\nb", []string{strings.Repeat("y", limit), "b"}},
+		{strings.Repeat("y", limit+1) + "\nb", []string{"long", "b"}},
+		{"a\n" + strings.Repeat("y", 3*limit) + "\nb", []string{"a", "long", "b"}},
+		{"a\n" + strings.Repeat("y", 3*limit), []string{"a", "long"}},
 	} {
-		readers := []io.Reader{strings.NewReader(c.in)}
-		if len(c.in) < maxLine { // the longer ones take seconds under the race detector
-			readers = append(readers, iotest.HalfReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in)))
-		}
-		for _, in := range readers {
-			l := &lines{in: in}
+		for _, in := range []io.Reader{strings.NewReader(c.in), iotest.HalfReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
+			l := &lines{in: in, max: limit}
 			for i, want := range c.want {
 				line, err := l.next()
 				got := string(line)

@@ -45,7 +45,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 // read is the read loop. Requests are begun only when no further message has arrived, so that a cancel in the same write as
 // its call always comes in time.
 func (c *conn) read(in io.Reader) error {
-	l := &lines{in: in}
+	l := &lines{in: in, max: maxLine}
 	for {
 		if !l.ready() {
 			if !c.launch() {
