@@ -187,8 +187,11 @@ func (e *Engine) resolve(ctx context.Context, p *prepared) error {
 	if err != nil {
 		return err
 	}
-	p.req.Command = resolved
-	p.req.Backend = p.target.backend.Properties().Name
+	properties := p.target.backend.Properties()
+	p.req.Command, p.req.Backend = resolved, properties.Name
+	if p.req.Encoding == "" {
+		p.req.Encoding = properties.Encoding
+	}
 	return nil
 }
 
