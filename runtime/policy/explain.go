@@ -9,11 +9,11 @@ import (
 func (p *Policy) Summary() string {
 	switch {
 	case !p.restricted:
-		return "any command may run"
+		return "Any command may run."
 	case p.whitelist:
-		return "only listed commands may run: " + strings.Join(p.whiteNames, ", ")
+		return "Only these commands may run: " + strings.Join(p.whiteNames, ", ") + "."
 	}
-	return "these commands may not run: " + strings.Join(p.blackNames, ", ")
+	return "These commands may not run: " + strings.Join(p.blackNames, ", ") + "."
 }
 
 // page is what `policy explain` tells of a rule.

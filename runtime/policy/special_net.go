@@ -290,7 +290,9 @@ func (a *analyser) uv(p *program, args []arg, s scope) {
 	o := a.options(row, args[k:], s)
 	o.via = "uv run"
 	module := false
-	o.seen = func(name string, _ *arg) { module = module || name == "-m" || name == "--module" || name == "-s" || name == "--script" }
+	o.seen = func(name string, _ *arg) {
+		module = module || name == "-m" || name == "--module" || name == "-s" || name == "--script"
+	}
 	if j := o.next(); j >= 0 && !o.failed && !module {
 		a.inner(o, "command", j)
 	}

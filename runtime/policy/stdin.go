@@ -29,9 +29,9 @@ type stdin struct {
 	at    int
 }
 
-func topStdin() *stdin                 { return &stdin{} }
-func pipeStdin() *stdin                { return &stdin{kind: stdinPipe} }
-func unknownStdin(why string) *stdin   { return &stdin{kind: stdinUnknown, why: why} }
+func topStdin() *stdin               { return &stdin{} }
+func pipeStdin() *stdin              { return &stdin{kind: stdinPipe} }
+func unknownStdin(why string) *stdin { return &stdin{kind: stdinUnknown, why: why} }
 
 // again is the same stream in a loop: from the second round on part of it is gone.
 func (in *stdin) again() *stdin {

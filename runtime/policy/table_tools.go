@@ -47,7 +47,7 @@ func toolTable() []*program {
 		{names: "mysql psql sqlite3", rest: "data", handle: (*analyser).sqlClient},
 		{names: "diff sdiff", opts: "--diff-program=code", rest: "data"},
 		{names: "curl wget", opts: "--use-askpass=code", rest: "data"},
-		
+
 		{names: "install ginstall", opts: "--strip-program=code", rest: "data"},
 		{names: "tcpdump", opts: "-z:code", rest: "data"},
 		{names: "hg svn", rest: "data", handle: (*analyser).hg},
