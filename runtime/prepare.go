@@ -164,6 +164,8 @@ func (e *Engine) limits(p *prepared) (err error) {
 
 func (e *Engine) waitOf(req job.Request) time.Duration {
 	switch {
+	case e.isCommandTool(req.Tool): // its schema has nothing to read a session with
+		return job.Unlimited
 	case req.Wait != 0:
 		return req.Wait
 	case e.config.Defaults.Wait != 0:
@@ -172,6 +174,11 @@ func (e *Engine) waitOf(req job.Request) time.Duration {
 		return job.Unlimited
 	}
 	return handOver
+}
+
+func (e *Engine) isCommandTool(name string) bool {
+	t, err := e.tool(name)
+	return err == nil && t.Kind == job.CommandTool
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
