@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -9,6 +8,5 @@ import (
 
 // TestMain lets this test binary be cmd-exec-mcp itself, so that the race detector watches the server that tests start.
 func TestMain(m *testing.M) {
-	os.Unsetenv("CMD_EXEC_MCP_CONFIG")
 	testscript.Main(m, map[string]func(){"cmd-exec-mcp": main})
 }
