@@ -49,6 +49,7 @@ func (j *Job) preview(r *job.Result, style stream.Style) {
 	view := j.log.View(0, 0)
 	total := j.log.Total(j.pump.out.stream)
 	view.Stdout = cut(view.Stdout, j.table.limits.Preview)
+	view.Merged, style.View.Merged = view.Stdout, false // the file holds standard output alone
 	shown := stream.Part(view, style, true)
 	j.fill(r, shown)
 	r.Stdout.Total, r.Stdout.Omitted = total, total-int64(len(view.Stdout))
