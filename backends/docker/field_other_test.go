@@ -1,0 +1,7 @@
+//go:build !unix
+
+package docker
+
+import "os"
+
+func ownerOf(os.FileInfo) int { return -1 }
