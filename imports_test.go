@@ -28,6 +28,7 @@ var rooms = map[string][]string{
 	"backends/backendtest": {"backends", "runtime/job"},
 	"backends/*":           {"backends", "runtime/stream", "runtime/shell", "runtime/job"},
 	"hooks/*":              {"hooks", "runtime/stream", "runtime/job"},
+	"hooks/hooktest":       {"hooks", "hooks/wasm", "hooks/wasm/wat", "runtime/job"},
 	"runtime/session":      {"backends", "hooks", "runtime/stream", "runtime/shell", "runtime/job"},
 
 	"backends/all":   {"backends", "backends/*"},

@@ -66,10 +66,12 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, old, new string }{
 		{"carries nothing", `(i32.sub (local.get $end) (local.get $at))))`, `(i32.const 0)))`},
-		{"carries a byte too few", `(i32.sub (local.get $end) (local.get $at))))`,
+		{
+			"carries a byte too few", `(i32.sub (local.get $end) (local.get $at))))`,
 			`(if (i32.eq (local.get $end) (local.get $at)) (then (return (i32.const 0))))
 			 (drop (call $write (local.get $at) (i32.const 1)))
-			 (i32.sub (i32.sub (local.get $end) (local.get $at)) (i32.const 1))))`},
+			 (i32.sub (i32.sub (local.get $end) (local.get $at)) (i32.const 1))))`,
+		},
 		{"holds back at the end", `(i32.eqz (i32.and (local.get $flags) (i32.const 1)))`, `(i32.const 1)`},
 		{"a character too few", `(local.get $k) (i32.const 20))))`, `(local.get $k) (i32.const 19))))`},
 		{"forgets what was before", `(drop (call $write (local.get $from) (i32.sub (local.get $at) (local.get $from))))

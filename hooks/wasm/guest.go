@@ -40,14 +40,15 @@ type guest struct {
 func compile(ctx context.Context, m *module, l limits, folder string) (*guest, error) {
 	ctx, cancel := context.WithTimeout(ctx, compileTime)
 	defer cancel()
-	g, err := compileWith(ctx, m, l, openCache(folder))
+	binary := m.rewrite(!l.unmetered)
+	g, err := compileWith(ctx, m, binary, l, openCache(folder))
 	if err != nil && folder != "" && ctx.Err() == nil {
-		return compileWith(ctx, m, l, nil)
+		return compileWith(ctx, m, binary, l, nil)
 	}
 	return g, err
 }
 
-func compileWith(ctx context.Context, m *module, l limits, cache wazero.CompilationCache) (*guest, error) {
+func compileWith(ctx context.Context, m *module, binary []byte, l limits, cache wazero.CompilationCache) (*guest, error) {
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
 		WithMemoryLimitPages(l.pages).
@@ -56,7 +57,6 @@ func compileWith(ctx context.Context, m *module, l limits, cache wazero.Compilat
 		config = config.WithCompilationCache(cache)
 	}
 	g := &guest{limits: l, module: m, cache: cache, runtime: wazero.NewRuntimeWithConfig(ctx, config)}
-	binary := m.rewrite(!l.unmetered)
 	var err error
 	// With two workers the compiler looks at ctx; with one it does not.
 	g.compiled, err = g.runtime.CompileModule(experimental.WithCompilationWorkers(ctx, 2), binary)

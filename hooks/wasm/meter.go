@@ -5,9 +5,12 @@ import "slices"
 // fuelGlobal is the name under which the meter exports its counter.
 const fuelGlobal = "hook1.fuel"
 
-// Prices. A block of instructions costs what its instructions cost and pays at its start, so that a loop pays for what is
-// in it: with one unit per round, a body of 9,000 divisions ran for minutes on a small budget.
+// Prices. Instructions are paid for by what they are, before they run, so that a loop pays for what is in it: with one unit
+// per round, a body of 9,000 divisions ran for minutes on a small budget.
 const (
+	// A charge pays for the blocks that can only be reached through it, up to so much together: two thirds of the counter's
+	// cost in time went into blocks of three instructions. What a branch skips is paid too, at most this much at a time.
+	costMerged   = 64
 	costDivision = 16
 	costCall     = 2 // beside the instruction itself
 	costGrow     = 200
@@ -112,81 +115,128 @@ func (m *module) meteredCode() []byte {
 type writer struct {
 	out     []byte
 	global  uint32
-	scratch uint32 // a local for sizes, of functions that need one
-	price   int    // where the open block's price stands in out; 0: no instruction of it has cost anything yet
-	cost    int64
+	scratch uint32  // two locals of the meter's own: an i64, then an i32
+	blocks  []int64 // what each basic block costs, in order
+	charges []charge
+	begun   bool // the present block is paid for
+}
+
+// charge is a place that pays. It pays for what follows until the block or arm that it stands in ends: structured code
+// reaches nothing in there but through it, and nothing twice unless a loop begins, which is why a loop hides it.
+type charge struct {
+	price int // where the price stands in out; 0 for a loop's barrier
+	cost  int64
+	depth int
 }
 
 func (m *module) meteredBody(i int, s section) []byte {
 	c := m.code(i, &reader{b: m.bytes[:s.end], pos: s.start})
-	w := &writer{global: uint32(m.globals), scratch: uint32(c.locals)}
+	w := &writer{global: uint32(m.globals), scratch: uint32(c.locals), blocks: c.basicBlocks()}
+	c = m.code(i, &reader{b: m.bytes[:s.end], pos: s.start})
 	w.out = append(make([]byte, 0, (s.end-s.start)*2), m.localsWithScratch(s, c.first)...)
 	for c.next() {
 		w.instruction(c, m.bytes[c.at:c.pos])
 	}
+	w.leave(0)
 	return w.out
 }
 
-// localsWithScratch is a body's declarations with one more local of type i32. A local that nobody uses costs nothing.
+// basicBlocks is what each block of instructions costs that run together or not at all.
+func (c *code) basicBlocks() []int64 {
+	blocks := []int64{0}
+	for c.next() {
+		blocks[len(blocks)-1] += c.price()
+		if c.divides() {
+			blocks = append(blocks, 0)
+		}
+	}
+	return blocks
+}
+
+// divides says whether a basic block ends with the present instruction.
+func (c *code) divides() bool {
+	switch c.op {
+	case opLoop, opIf, opElse, opEnd, opBrIf:
+		return true
+	}
+	return false
+}
+
+// localsWithScratch is a body's declarations with the meter's two locals. Locals that nobody uses cost nothing.
 func (m *module) localsWithScratch(s section, first int) []byte {
 	r := &reader{b: m.bytes[:s.end], pos: s.start}
 	groups := r.u32()
-	b := append(appendU32(nil, groups+1), m.bytes[r.pos:first]...)
-	return append(b, 1, typeI32)
+	b := append(appendU32(nil, groups+2), m.bytes[r.pos:first]...)
+	return append(b, 1, typeI64, 1, typeI32)
 }
 
 func (w *writer) instruction(c *code, text []byte) {
-	price := c.price()
-	if price > 0 {
-		w.open()
-		w.cost += price
+	if c.price() > 0 && !w.begun {
+		w.pay(c)
 	}
 	if shift := c.sized(); shift > 0 {
 		w.chargeSize(shift)
 	}
-	w.out = append(w.out, text...)
 	switch c.op {
-	case opLoop, opIf, opElse, opEnd, opBrIf:
-		w.close()
+	case opEnd:
+		w.leave(c.depth)
+	case opElse:
+		w.leave(c.depth - 1)
+	}
+	w.out = append(w.out, text...)
+	if c.op == opLoop {
+		w.charges = append(w.charges, charge{cost: costMerged, depth: c.depth})
+	}
+	if c.divides() {
+		w.blocks, w.begun = w.blocks[1:], false
 	}
 }
 
-// open begins to charge a block, at its first instruction that costs anything. The price is filled in by close.
-func (w *writer) open() {
-	if w.price > 0 {
+// pay makes sure that the block that begins is paid for: by the charge before it, or by one of its own.
+func (w *writer) pay(c *code) {
+	w.begun = true
+	cost := w.blocks[0]
+	depth := c.depth
+	if c.op == opIf || c.op == opBlock || c.op == opLoop {
+		depth-- // the charge stands before the block that this instruction opens
+	}
+	if n := len(w.charges); n > 0 && w.charges[n-1].cost+cost <= costMerged {
+		w.charges[n-1].cost += cost
 		return
 	}
 	w.out = appendU32(append(w.out, opGlobalGet), w.global)
 	w.out = append(w.out, opI64Const)
-	w.price = len(w.out)
-	w.out = appendPrice(w.out, 0)
-	w.out = append(w.out, opI64Sub)
-	w.out = appendU32(append(w.out, opGlobalSet), w.global)
-	w.check()
+	w.charges = append(w.charges, charge{len(w.out), cost, depth})
+	w.out = append(appendPrice(w.out, 0), opI64Sub)
+	w.store()
 }
 
-// close ends a block: what follows may be reached another way, or not at all.
-func (w *writer) close() {
-	if w.price > 0 {
-		appendPrice(w.out[:w.price], w.cost)
+// leave ends the charges that stand deeper than depth, and writes their prices.
+func (w *writer) leave(depth int) {
+	n := len(w.charges)
+	for ; n > 0 && w.charges[n-1].depth > depth; n-- {
+		if c := w.charges[n-1]; c.price > 0 {
+			appendPrice(w.out[:c.price], c.cost)
+		}
 	}
-	w.price, w.cost = 0, 0
+	w.charges = w.charges[:n]
 }
 
-// check traps when the counter is below zero.
-func (w *writer) check() {
-	w.out = appendU32(append(w.out, opGlobalGet), w.global)
+// store puts the counter back and traps when it is below zero.
+func (w *writer) store() {
+	w.out = appendU32(append(w.out, opLocalTee), w.scratch)
+	w.out = appendU32(append(w.out, opGlobalSet), w.global)
+	w.out = appendU32(append(w.out, opLocalGet), w.scratch)
 	w.out = append(w.out, opI64Const, 0, opI64LtS, opIf, 0x40, opUnreachable, opEnd)
 }
 
 // chargeSize charges by the number on top of the stack, and leaves it there.
 func (w *writer) chargeSize(shift byte) {
-	w.out = appendU32(append(w.out, opLocalTee), w.scratch)
+	w.out = appendU32(append(w.out, opLocalTee), w.scratch+1)
 	w.out = appendU32(append(w.out, opGlobalGet), w.global)
-	w.out = appendU32(append(w.out, opLocalGet), w.scratch)
+	w.out = appendU32(append(w.out, opLocalGet), w.scratch+1)
 	w.out = append(w.out, opExtendU, opI64Const, shift, opI64ShrU, opI64Sub)
-	w.out = appendU32(append(w.out, opGlobalSet), w.global)
-	w.check()
+	w.store()
 }
 
 // appendPrice appends a number of at most 27 bits as a signed LEB128 of four bytes, so that it can be filled in later.

@@ -26,8 +26,7 @@ type fn struct {
 	node   node
 	typ    int
 	names  map[string]int // of parameters and locals
-	params int
-	body   int // where the instructions begin in node.list
+	body   int            // where the instructions begin in node.list
 	locals []byte
 }
 
