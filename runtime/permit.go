@@ -51,9 +51,19 @@ func (e *Engine) recordOf(p *prepared, d policy.Decision, took time.Duration) *a
 	return r
 }
 
-// refuse records a denial and returns it as the caller gets it.
-func (e *Engine) refuse(p *prepared, d policy.Decision) error {
-	denied := d.Err()
+// unasked is the denial of a command that a person would have to allow.
+func unasked(p *prepared, d policy.Decision) *job.Error {
+	if denied := d.Err(); denied != nil {
+		return denied
+	}
+	return &job.Error{
+		Op: "hook", Kind: job.Denied, Retry: "ask", Policy: d.Fingerprint,
+		Err: fmt.Errorf("a person has to allow this and none did: %s", strings.Join(p.asks, "; ")), Hint: "show the command to the user",
+	}
+}
+
+// refuse records a denial and returns it.
+func (e *Engine) refuse(p *prepared, denied *job.Error) error {
 	e.log.Warn().Str("name", p.tool.logName()).Msgf("denied: %s: %s", e.logText(p), denied)
 	if p.record != nil {
 		p.record.Decision = "deny"
@@ -66,17 +76,17 @@ func (e *Engine) refuse(p *prepared, d policy.Decision) error {
 
 // permit lets the final text through: at once, or after a person said yes. The audit line is written before anything runs.
 func (e *Engine) permit(ctx context.Context, p *prepared, d policy.Decision, sink job.Sink) error {
-	if d.Verdict == policy.Ask {
+	if d.Verdict == policy.Deny {
+		return e.refuse(p, d.Err())
+	}
+	if d.Verdict == policy.Ask || len(p.asks) > 0 {
 		answer, err := sink.Ask(ctx, question(p, d))
 		if err != nil || answer != job.Yes {
-			return e.refuse(p, d)
+			return e.refuse(p, unasked(p, d))
 		}
 		if p.record != nil {
 			p.record.Approver, p.record.Decision = "user", "allow"
 		}
-	}
-	if d.Verdict == policy.Deny {
-		return e.refuse(p, d)
 	}
 	if p.record != nil {
 		return e.audit.Before(*p.record, echo(p.req))
@@ -92,9 +102,11 @@ func question(p *prepared, d policy.Decision) job.Question {
 	for _, x := range d.Execs {
 		q.Commands = append(q.Commands, x.Name)
 	}
-	if len(d.Findings) > 0 {
-		q.Reason = d.Findings[0].Message
+	reasons := p.asks
+	for _, f := range d.Findings {
+		reasons = append(reasons, f.Message)
 	}
+	q.Reason = strings.Join(reasons, "; ")
 	return q
 }
 

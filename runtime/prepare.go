@@ -25,7 +25,8 @@ type prepared struct {
 	runner  backends.Runner // set: run in this session's sandbox
 	req     job.Request
 	echo    string
-	asked   string // the working directory as it came
+	asked   string   // the working directory as it came
+	asks    []string // what hooks want a person to decide; asked once, with policy's own question
 	taps    []session.Tap
 	typist  session.Typist
 	secrets []string
@@ -54,10 +55,10 @@ func (e *Engine) prepare(ctx context.Context, req job.Request, sink job.Sink) (*
 	}
 	decision := e.decide(ctx, p)
 	if decision.Verdict == policy.Deny {
-		return nil, e.refuse(p, decision)
+		return nil, e.refuse(p, decision.Err())
 	}
 	p.req.Command.Script = decision.Text
-	changed, err := e.begin(ctx, p, sink)
+	changed, err := e.begin(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -203,21 +204,16 @@ func (e *Engine) resolve(ctx context.Context, p *prepared) error {
 }
 
 // begin runs the hooks in their order. It reports whether they changed the request.
-func (e *Engine) begin(ctx context.Context, p *prepared, sink job.Sink) (bool, error) {
+func (e *Engine) begin(ctx context.Context, p *prepared) (bool, error) {
 	before := p.req.Clone()
 	for _, h := range p.tool.hooks {
 		req, tap, err := h.Begin(ctx, p.req.Clone())
 		if ask, ok := errors.AsType[*hooks.Ask](err); ok {
-			answer, askErr := sink.Ask(ctx, ask.Question)
-			if askErr != nil || answer != job.Yes {
-				return false, &job.Error{
-					Op: "hook " + h.Name, Kind: job.Denied, Retry: "ask", Err: fmt.Errorf("hook %s wants a person to decide: %s", h.Name, ask.Question.Reason),
-					Hint: "show the command to the user",
-				}
-			}
-			req, tap = ask.Request, ask.Tap
-		} else if err != nil {
-			return false, err
+			req, tap, err = ask.Request, ask.Tap, nil
+			p.asks = append(p.asks, fmt.Sprintf("hook %s: %s", h.Name, ask.Question.Reason))
+		}
+		if err != nil {
+			return false, e.hookRefused(p, err)
 		}
 		// A hook edits the command; which tool, target and session it runs in is not its to change.
 		p.req.Command, p.req.Timeout, p.req.Encoding, p.req.Tags = req.Command, req.Timeout, req.Encoding, req.Tags
@@ -230,6 +226,14 @@ func (e *Engine) begin(ctx context.Context, p *prepared, sink job.Sink) (bool, e
 		p.req.Command.Timeout = p.timeout
 	}
 	return !reflect.DeepEqual(before, p.req), nil
+}
+
+// hookRefused records a hook's denial; other failures are not decisions.
+func (e *Engine) hookRefused(p *prepared, err error) error {
+	if denied, ok := errors.AsType[*job.Error](err); ok && denied.Kind == job.Denied {
+		return e.refuse(p, denied)
+	}
+	return err
 }
 
 // complete fills in what only an allowed command needs.

@@ -132,9 +132,15 @@ func (c *call) function(dst reflect.Value, v starlark.Value, w where) {
 		c.wrong(v, w, c.want(dst.Type(), w.field))
 		return
 	}
-	if fn.NumParams() != 1 {
-		c.fail(w.pos, "write def "+fn.Name()+"(x):", "%s: %s takes %d parameters, not one", c.fn, w, fn.NumParams())
+	want, shape, made := 1, "(x):", any(nil)
+	if dst.Type() == reflect.TypeFor[Func2]() {
+		want, shape, made = 2, "(x, y):", c.goFunc2(fn, callSteps)
+	} else {
+		made = c.goFunc(fn, callSteps)
+	}
+	if fn.NumParams() != want {
+		c.fail(w.pos, "write def "+fn.Name()+shape, "%s: %s takes %d parameters, not %s", c.fn, w, fn.NumParams(), [...]string{1: "one", 2: "two"}[want])
 		return
 	}
-	dst.Set(reflect.ValueOf(c.goFunc(fn, callSteps)).Convert(dst.Type()))
+	dst.Set(reflect.ValueOf(made).Convert(dst.Type()))
 }

@@ -43,7 +43,7 @@ func (c *call) value(dst reflect.Value, v starlark.Value, w where) {
 		return
 	}
 	switch {
-	case dst.Type().ConvertibleTo(funcType) && dst.Kind() == reflect.Func:
+	case dst.Kind() == reflect.Func && (dst.Type().ConvertibleTo(funcType) || dst.Type() == reflect.TypeFor[Func2]()):
 		c.function(dst, v, w)
 	case dst.Type() == durationType:
 		c.duration(dst, v, w)

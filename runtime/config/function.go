@@ -16,6 +16,9 @@ import (
 // *job.Error: Invalid when the function called fail(), else Internal.
 type Func = func(ctx context.Context, args map[string]any) (any, error)
 
+// Func2 is Func for a function of two parameters; maps become records, texts stay texts.
+type Func2 = func(ctx context.Context, a, b any) (any, error)
+
 // Limits of one call.
 const (
 	callSteps = 20_000 // of a predicate, which is asked for every command
@@ -24,18 +27,27 @@ const (
 
 // goFunc makes a Go function of fn.
 func (l *loader) goFunc(fn starlark.Callable, steps uint64) Func {
+	call := l.caller(fn, steps)
+	return func(ctx context.Context, args map[string]any) (any, error) { return call(ctx, args) }
+}
+
+// goFunc2 is goFunc for two parameters.
+func (l *loader) goFunc2(fn starlark.Callable, steps uint64) Func2 {
+	call := l.caller(fn, steps)
+	return func(ctx context.Context, a, b any) (any, error) { return call(ctx, a, b) }
+}
+
+func (l *loader) caller(fn starlark.Callable, steps uint64) func(ctx context.Context, args ...any) (any, error) {
 	print, mask := l.print, l.mask
-	return func(ctx context.Context, args map[string]any) (out any, err error) {
+	return func(ctx context.Context, args ...any) (out any, err error) {
 		defer func() {
 			if r := recover(); r != nil {
 				err = job.Errorf(job.Internal, "the config's function %s broke: %v", fn.Name(), r)
 			}
 		}()
-		arg := record{starlark.StringDict{}}
-		for k, v := range args {
-			if arg.fields[k], err = toStar(v); err != nil {
-				return nil, job.Errorf(job.Internal, "%w", err)
-			}
+		tuple, err := argumentsOf(args)
+		if err != nil {
+			return nil, job.Errorf(job.Internal, "%w", err)
 		}
 		thread := &starlark.Thread{Name: fn.Name(), Print: print}
 		thread.SetMaxExecutionSteps(steps)
@@ -43,7 +55,7 @@ func (l *loader) goFunc(fn starlark.Callable, steps uint64) Func {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		defer context.AfterFunc(ctx, func() { thread.Cancel(context.Cause(ctx).Error()) })()
-		v, err := starlark.Call(thread, fn, starlark.Tuple{arg}, nil)
+		v, err := starlark.Call(thread, fn, tuple, nil)
 		if err == nil {
 			out, err = toGo(v)
 		}
@@ -52,6 +64,29 @@ func (l *loader) goFunc(fn starlark.Callable, steps uint64) Func {
 		}
 		return out, nil
 	}
+}
+
+// argumentsOf turns Go values into what the function gets: a map is one record.
+func argumentsOf(args []any) (tuple starlark.Tuple, err error) {
+	for _, arg := range args {
+		fields, ok := arg.(map[string]any)
+		if !ok {
+			v, err := toStar(arg)
+			if err != nil {
+				return nil, err
+			}
+			tuple = append(tuple, v)
+			continue
+		}
+		r := record{starlark.StringDict{}}
+		for k, v := range fields {
+			if r.fields[k], err = toStar(v); err != nil {
+				return nil, err
+			}
+		}
+		tuple = append(tuple, r)
+	}
+	return tuple, nil
 }
 
 func callError(fn starlark.Callable, err error, mask func(string) string) error {

@@ -51,6 +51,7 @@ func language(o Options) []function {
 		{"env_rule", "decides about environment variables that a command sets", rules, pointer(policy.NewEnvRule), "", nil},
 		{"wrapper", "tells how a program that runs another one takes its arguments", rules, pointer(policy.NewWrapper), "", nil},
 		{"redact", "what is hidden in output", around, pointer(stream.NewRedact), "", nil},
+		{"hook", "a hook written in Starlark", around, fresh(newStarHook), "", nil},
 		{"getenv", "an environment variable of the server", helpers, fresh(newGetenv), "Any", runGetenv},
 		{"secret", "an environment variable that no command inherits and no output shows", helpers, fresh(newSecret), "str | None", runSecret},
 		{"quote", "a word for the shell, quoted where needed", helpers, fresh(newQuote), "str", runQuote},
@@ -67,8 +68,7 @@ func language(o Options) []function {
 	return list
 }
 
-// hookDrivers are those of hooks/builtin and the given ones. Hooks that are written in Starlark will be one more config
-// function, whose result implements hooks.Config.
+// hookDrivers are those of hooks/builtin and the given ones; hook(...) itself is starHook.
 func hookDrivers(o Options) []hooks.Driver {
 	return append(builtin.Drivers(), o.Hooks...)
 }
@@ -92,6 +92,8 @@ func (l *loader) predeclare() starlark.StringDict {
 		"struct": starlark.NewBuiltin("struct", starlarkstruct.Make),
 		"host":   hostStruct(),
 		"range":  starlark.NewBuiltin("range", shortRange),
+		"deny":   verdict("deny"),
+		"ask":    verdict("ask"),
 
 		guards[syntax.STAR]:    starlark.NewBuiltin("*", repeat),
 		guards[syntax.PLUS]:    starlark.NewBuiltin("+", plus),

@@ -11,7 +11,7 @@ func Reference(o Options) string {
 	var b strings.Builder
 	b.WriteString("# config.star\n\nSeconds are numbers, -1 is no limit. Sizes are bytes: write `10*MiB`. `None`, or leaving an argument out, means its\n" +
 		"default; an empty list means nothing. Relative paths start at the config's folder. Beside the functions below there are\n" +
-		"`load()` for files in that folder, `host` (`os`, `arch`, `hostname`, `user`), `json`, `struct`, `KiB`, `MiB`, `GiB`, and\n" +
+		"`load()` for files in that folder, `host` (`os`, `arch`, `hostname`, `user`), `json`, `struct`, `deny` and `ask` for hooks, `KiB`, `MiB`, `GiB`, and\n" +
 		"Starlark's own functions.\n")
 	l := &loader{o: o, functions: language(o)}
 	for _, group := range []string{statements, tools, places, rules, around, helpers} {

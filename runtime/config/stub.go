@@ -18,6 +18,8 @@ func Stub(o Options) string {
 		"class json:\n    @staticmethod\n    def encode(x: Any) -> str: ...\n    @staticmethod\n    def decode(x: str, default: Any = ...) -> Any: ...\n" +
 		"    @staticmethod\n    def indent(str: str, *, prefix: str = \"\", indent: str = \"\\t\") -> str: ...\n\n" +
 		"class struct:\n    def __init__(self, **fields: Any) -> None: ...\n    def __getattr__(self, name: str) -> Any: ...\n\n" +
+		"def deny(reason: str) -> Any:\n    \"\"\"What a hook's before returns to refuse the command.\"\"\"\n\n" +
+		"def ask(reason: str) -> Any:\n    \"\"\"What a hook's before returns to let a person decide.\"\"\"\n\n" +
 		"def load(module: str, *names: str, **renamed: str) -> None: ...\ndef fail(*args: Any) -> None: ...\n")
 	l := &loader{o: o, functions: language(o)}
 	for _, f := range l.functions {
@@ -110,6 +112,9 @@ func (l *loader) stubType(t reflect.Type) string {
 	case reflect.Pointer:
 		return l.stubType(t.Elem())
 	case reflect.Func:
+		if t == reflect.TypeFor[Func2]() {
+			return "Callable[[Any, Any], Any]"
+		}
 		return "Callable[[Any], Any]"
 	}
 	return "Any"

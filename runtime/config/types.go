@@ -16,6 +16,8 @@ func (l *loader) want(t reflect.Type, f field) string {
 	switch {
 	case t == durationType:
 		return "seconds as a number, like 30 or 0.5 (-1: no limit)"
+	case t == reflect.TypeFor[Func2]():
+		return "a function with two parameters"
 	case t.Kind() == reflect.Func:
 		return "a function with one parameter"
 	case f.path && t.Kind() == reflect.String:
