@@ -18,13 +18,13 @@ type starHook struct {
 	Before  Func   `star:"before" doc:"before(cmd), a record of command argv cwd env timeout_ms target session tool backend shell: returns None, a dict of those that change (env adds to what is there), deny(\"why\") or ask(\"why\")"`
 	After   Func2  `star:"after" doc:"after(cmd, result), result a record of exit_code signal timed_out elapsed_ms: may return a note for the caller"`
 	Filter  Func2  `star:"filter" doc:"filter(stream, line), a line with its end (the last one, or a prompt, comes without): returns the text to pass on, \"\" drops it"`
-	Name    string `star:"name" doc:"what messages call it; left out: hook"`
+	Name    string `star:"name" doc:"what messages call it; left out: config.star"`
 	OnError string `star:"on_error" doc:"when it fails: \"deny\" refuses the command and withholds output, \"allow\" goes on without it"`
 }
 
 var _ hooks.Config = (*starHook)(nil)
 
-func newStarHook() starHook { return starHook{Name: "hook", OnError: "deny"} }
+func newStarHook() starHook { return starHook{Name: "config.star", OnError: "deny"} }
 
 // Validate implements hooks.Config.
 func (h *starHook) Validate() error {
