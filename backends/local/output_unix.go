@@ -87,7 +87,17 @@ func (r *reader) rest() (held bool) {
 		}
 		owed -= n
 	}
-	return true
+	return !r.hungUp()
+}
+
+// hungUp says whether the pipe is empty and nobody can write to it any more.
+func (r *reader) hungUp() (hung bool) {
+	r.raw.Control(func(fd uintptr) {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 0)
+		hung = err == nil && n == 1 && p[0].Revents&(unix.POLLHUP|unix.POLLIN) == unix.POLLHUP
+	})
+	return hung
 }
 
 // discard keeps the pipe flowing: closing it would kill the background process at its next write.

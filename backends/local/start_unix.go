@@ -71,7 +71,7 @@ func (b *backend) ready(ctx context.Context, cmd job.Command) error {
 
 // spawn forks and execs. Its errors are the system's; nothing runs then.
 func (b *backend) spawn(path string, argv, env []string, cmd job.Command, io backends.IO) (*process, error) {
-	wires, err := b.connect(cmd)
+	wires, err := b.connect(cmd, io.Merged())
 	if err != nil {
 		return nil, err
 	}

@@ -18,13 +18,13 @@ type wires struct {
 	theirs   []uintptr // the child's 0, 1 and 2
 	borrowed []int     // those of theirs to close once the child has them
 	in       *os.File  // we write
-	out, err *os.File  // we read; err is nil with a terminal
+	out, err *os.File  // we read; err is nil with a terminal, and where both streams are one
 	tty      *os.File  // the terminal's near end; nil without one, else the same as out
 }
 
-func (b *backend) connect(cmd job.Command) (*wires, error) {
+func (b *backend) connect(cmd job.Command, merged bool) (*wires, error) {
 	w := &wires{theirs: []uintptr{b.null.Fd(), 0, 0}}
-	err := w.open(cmd)
+	err := w.open(cmd, merged)
 	if err != nil {
 		w.closeTheirs()
 		w.closeOurs()
@@ -33,7 +33,7 @@ func (b *backend) connect(cmd job.Command) (*wires, error) {
 	return w, nil
 }
 
-func (w *wires) open(cmd job.Command) (err error) {
+func (w *wires) open(cmd job.Command, merged bool) (err error) {
 	if cmd.TTY != nil {
 		if err := w.openTTY(cmd); err != nil {
 			return err
@@ -42,7 +42,9 @@ func (w *wires) open(cmd job.Command) (err error) {
 		if w.out, err = w.pipe(1, "stdout"); err != nil {
 			return err
 		}
-		if w.err, err = w.pipe(2, "stderr"); err != nil {
+		if merged {
+			w.theirs[2] = w.theirs[1]
+		} else if w.err, err = w.pipe(2, "stderr"); err != nil {
 			return err
 		}
 	}

@@ -147,15 +147,15 @@ func (l *Log) column(view, size int) column {
 			waiting += int64(len(p))
 		}
 	}
-	if c.whole = kept <= int64(2*size) && kept+waiting == c.total; c.whole {
-		size = int(kept)
+	if kept <= int64(2*size) && kept+waiting == c.total { // nothing of this view is missing, whatever lies between
+		c.head = l.lastOf(view, int(kept), 0)
+		if c.whole = len(c.head.data) == int(kept); c.whole {
+			return c
+		}
 	}
 	var after int64
 	c.head, after = l.firstOf(view, size)
-	if !c.whole {
-		c.tail = l.lastOf(view, size, after)
-	}
-	c.whole = c.whole && len(c.head.data) == int(kept)
+	c.tail = l.lastOf(view, size, after)
 	return c
 }
 
