@@ -168,7 +168,7 @@ func (a *analyser) literalValue(w *arg) {
 }
 
 func (a *analyser) record(x Exec) {
-	if x.Kind != Suspect {
+	if x.Kind < Suspect {
 		a.started++
 		if a.started > 2*maxCommands {
 			a.issue(Issue{Rule: "R14", At: x.At, Message: "the text starts too many commands"})

@@ -243,10 +243,10 @@ func (a *analyser) backquotes(u *unit, n *syntax.CmdSubst, double bool) {
 	var out strings.Builder
 	for i := 0; i < len(src); i++ {
 		switch {
-		case src[i] == '`', double && strings.HasPrefix(src[i:], `\"`):
+		case src[i] == '`':
 			a.issue(Issue{Rule: "R2", At: u.at(n.Pos()), Message: "quotes inside backquotes are read in two ways", Suggest: "use $( )"})
 			return
-		case src[i] == '\\' && i+1 < len(src) && strings.IndexByte("$`\\", src[i+1]) >= 0:
+		case src[i] == '\\' && i+1 < len(src) && (strings.IndexByte("$`\\", src[i+1]) >= 0 || double && src[i+1] == '"'):
 			i++
 		}
 		out.WriteByte(src[i])

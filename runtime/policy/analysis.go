@@ -7,11 +7,12 @@ const (
 	Program  Kind = iota // a command by this name is started: a builtin or a program
 	Wrapped              // started by a wrapper, an option or a variable that holds a command
 	Function             // a call of a function that the same text defined before
-	Suspect              // a word that might become a command; only the blacklist is asked
+	Suspect              // a word that might become a command, should a word before it be an option or nothing
+	Script               // a script file that a shell reads; only the blacklist is asked
 )
 
 func (k Kind) String() string {
-	return [...]string{"program", "wrapped", "function", "suspect"}[min(k, Suspect)]
+	return [...]string{"program", "wrapped", "function", "suspect", "script"}[min(k, Script)]
 }
 
 // Exec is a command that the text would start.

@@ -50,6 +50,7 @@ func (a *analyser) source(p *program, args []arg, s scope) {
 		return
 	}
 	a.scriptFile(a.codeShell(), w, s, "source")
+	a.scriptName(w, s, "source")
 }
 
 // scriptFile judges the word that names a script.
@@ -268,8 +269,7 @@ func (a *analyser) textOption(args []arg, s scope, option byte) {
 			if v := &args[i+1]; v.kind == aLit {
 				a.expandable(v.val, v.at, s, args[0].val+" -"+string(option))
 			} else if v.kind == aOne && !v.free {
-				a.value("${", v.at)
-				a.evals(v.at)
+				a.evals(v.at) // the words are expanded a second time
 			}
 		}
 	}

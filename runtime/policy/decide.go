@@ -97,7 +97,7 @@ func (j *judge) exec(x *Exec) {
 		j.add(Deny, Issue{Rule: "R5", Command: x.Name, Via: x.Via, At: x.At, Message: strconv.Quote(x.Name) + " is on the blacklist"})
 		return
 	}
-	if x.Kind == Suspect && !j.p.whitelist {
+	if x.Kind == Suspect && !j.p.whitelist || x.Kind == Script {
 		return
 	}
 	if !ascii(x.Raw) && !ascii(base(x.Raw)) {

@@ -16,7 +16,7 @@ func (r *Rule) message() string {
 
 // matches says whether the rule is about x. Where it cannot be told, an allow rule does not match and any other does.
 func (r *Rule) matches(j *judge, x *Exec) bool {
-	if x.Kind == Suspect || !slices.ContainsFunc(r.Program, func(p string) bool { return fold(p) == x.Name }) {
+	if x.Kind >= Suspect || !slices.ContainsFunc(r.Program, func(p string) bool { return fold(p) == x.Name }) {
 		return false
 	}
 	strict := r.Decision != "allow"

@@ -151,7 +151,11 @@ func (a *analyser) variableCode(name string, src *string, w *arg, s scope) {
 		a.issue(Issue{Rule: "R10", Command: name, Via: s.via, At: w.at, Message: "the value of " + name + ", which holds a command, is only known at run time"})
 		return
 	}
-	a.codeUnit("sh", *src, w.at, s, name)
+	text := *src
+	if name == "LESSOPEN" {
+		text = strings.TrimLeft(text, "|-") // says that less reads a pipe
+	}
+	a.codeUnit("sh", text, w.at, s, name)
 }
 
 // expandable text is expanded by a shell as if it stood in double quotes; prompts first lose their backslashes.

@@ -40,6 +40,10 @@ func (p *program) parseOptions() {
 	p.short, p.long = map[byte]kind1{}, map[string]kind1{}
 	for tok := range strings.FieldsSeq(p.opts) {
 		name, kind := tok, optNone
+		if tok == "-" { // the dash alone, as in env - and su -
+			p.long[tok] = optNone
+			continue
+		}
 		if i := strings.IndexAny(tok[2:], ":=?!%"); i >= 0 && !strings.HasPrefix(tok, "-:") {
 			name = tok[:i+2]
 			switch tok[i+2:] {

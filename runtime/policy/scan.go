@@ -236,7 +236,9 @@ func (s *scanner) paramAssign(n *syntax.ParamExp) {
 	if n.Param == nil {
 		return
 	}
-	s.value(n.Exp.Word)
+	if n.Exp.Word != nil {
+		s.value(n.Exp.Word)
+	}
 	s.a.sets(EnvSet{Name: n.Param.Value, At: s.u.at(n.Pos())})
 	if v, ok := literal(n.Exp.Word); ok && n.Index == nil {
 		s.a.vars.add(n.Param.Value, v)

@@ -186,8 +186,22 @@ func (a *analyser) scriptOperand(dialect, via string, rest []arg, s scope, never
 		return
 	}
 	a.scriptFile(dialect, w, s, via)
+	a.scriptName(w, s, via)
 	if w.kind != aLit {
 		a.doubtCode(rest, s, via)
+	}
+}
+
+// scriptName compares the script's own name with the blacklist: sh /bin/rm is rm where rm is a script.
+func (a *analyser) scriptName(w *arg, s scope, via string) {
+	names := w.vals
+	if w.kind == aLit {
+		names = []string{w.val}
+	}
+	for _, name := range names {
+		if name != "" {
+			a.record(Exec{Name: fold(name), Raw: name, Via: strings.TrimSpace(s.via + " " + via), Kind: Script, Shell: a.u.shell, At: w.at})
+		}
 	}
 }
 

@@ -255,12 +255,13 @@ func sedCommands(src string) (codes []string, executes bool) {
 			i += 1 + len(line)
 		case (c == 's' || c == 'y') && i+1 < len(src):
 			delim := src[i+1]
-			i = sedDelimited(src, i+2, delim)
-			i = sedDelimited(src, i, delim)
+			with := sedDelimited(src, i+2, delim)
+			i = sedDelimited(src, with, delim)
 			from := i
 			i = skipSet(src, i, "0123456789gpIMme")
 			if c == 's' && strings.IndexByte(src[from:i], 'e') >= 0 {
 				executes = true
+				codes = append(codes, strings.TrimSuffix(src[with:from], string(delim)))
 			}
 			if i < len(src) && src[i] == 'w' {
 				end := strings.IndexByte(src[i:], '\n')

@@ -225,7 +225,7 @@ func (a *analyser) perf(p *program, args []arg, s scope) {
 	row := &program{names: "perf", first: "perf " + args[1].val, rest: "command", opts: "-e: --event= -a --all-cpus -d --detailed -g -r: --repeat= -o: --output= -C: --cpu= -p: --pid= -t: --tid= -v --verbose -q --quiet -x: --field-separator= -A --no-aggr -B --big-num -c: --count= -F: --freq= --call-graph= -s --summary -S -i --no-inherit -I: --interval-print= -n --null --per-core --per-socket --per-thread --per-node -M: --metrics= -T --transaction -m: --mmap-pages= -D: --delay= --pre!  --post! -h% --help% --append -G: --cgroup= -k: --clockid= -R --raw-samples -b -j: --branch-filter= -u: --uid= -w --timeout= --topdown -y"}
 	row.once.Do(row.parseOptions)
 	o := a.options(row, args[1:], s)
-	o.via = row.first
+	o.via, o.lax = row.first, true
 	if i := o.next(); i >= 0 && !o.failed {
 		a.inner(o, "command", i)
 	}

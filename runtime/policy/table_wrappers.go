@@ -4,7 +4,7 @@ package policy
 // that is not would let the command begin somewhere else than it is looked for.
 func wrapperTable() []*program {
 	return []*program{
-		{names: "env", opts: "-i --ignore-environment -0 --null -u: --unset= -C: --chdir= -S:code --split-string=code -v --debug --block-signal? --default-signal? --ignore-signal? --list-signal-handling -a: --argv0= --help% --version% -P: -L: -U:", rest: "assign command", handle: (*analyser).envProgram},
+		{names: "env", opts: "- -i --ignore-environment -0 --null -u: --unset= -C: --chdir= -S:code --split-string=code -v --debug --block-signal? --default-signal? --ignore-signal? --list-signal-handling -a: --argv0= --help% --version% -P: -L: -U:", rest: "assign command", handle: (*analyser).envProgram},
 		{names: "nohup", opts: "--help% --version%", rest: "command"},
 		{names: "nice", opts: "-n: --adjustment= -# --help% --version%", rest: "command"},
 		{names: "ionice", opts: "-c: --class= -n: --classdata= -p: --pid= -P: --pgid= -t --ignore -u: --uid= -h% --help% -V% --version%", rest: "command"},

@@ -13,6 +13,7 @@ type options struct {
 	s      scope
 	via    string
 	strict bool // an unknown option is refused
+	lax    bool // an unknown option makes what follows doubtful
 	unsure int  // index of the first word that was counted as one although it is only known at run time, 0 for none
 	failed bool // it cannot be told where the operands are; a reason was given
 	info   bool // --help and its like
@@ -38,6 +39,8 @@ func (o *options) next() int {
 		switch {
 		case w.kind == aTail:
 			return o.i
+		case w.is("-") && o.p.long["-"] != 0:
+			o.i++
 		case w.is("--"):
 			o.i++
 			if o.i < len(o.args) {
@@ -175,7 +178,10 @@ func (o *options) separate(name string, kind kind1) {
 }
 
 func (o *options) unknown(w *arg) {
-	if !o.strict {
+	if o.lax && o.unsure == 0 {
+		o.unsure = o.i
+	}
+	if o.lax || !o.strict {
 		o.i++
 		return
 	}

@@ -145,6 +145,16 @@ func (r *root) mark() string {
 	return string(data)
 }
 
+// clean removes what earlier texts wrote: a file written before is none of the policy's business.
+func (r *root) clean() {
+	for _, d := range []string{"w", "tmp"} {
+		entries, _ := os.ReadDir(filepath.Join(r.dir, d))
+		for _, e := range entries {
+			os.RemoveAll(filepath.Join(r.dir, d, e.Name()))
+		}
+	}
+}
+
 // start runs the texts one after the other in a namespace of their own and says whether they ended by themselves.
 func (r *root) start(program string, texts []string) bool {
 	launcher := `ulimit -t 2 -f 2048 -v 1000000; for t in "$@"; do : > /w/a; : > /w/b; ` + program + ` "$t" < /dev/null; done`
@@ -154,6 +164,7 @@ func (r *root) start(program string, texts []string) bool {
 			break
 		}
 	}
+	r.clean()
 	cmd := exec.Command("/bin/dash", append([]string{"-c", launcher, "dash"}, texts...)...)
 	cmd.Dir = "/w"
 	cmd.Env = []string{"PATH=/bin", "HOME=/w", "LC_ALL=C"}
