@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"cmd-exec-mcp/backends"
+	"cmd-exec-mcp/backends/all"
 	"cmd-exec-mcp/runtime/session"
 )
 
@@ -323,6 +325,9 @@ func TestInspector(t *testing.T) {
 	for name, config := range inspected {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if strings.Contains(config, "docker(") && !slices.ContainsFunc(all.Drivers(), func(d backends.Driver) bool { return d.Name == "docker" }) {
+				t.Skip("this build has no docker backend")
+			}
 			dir := t.TempDir()
 			line := []string{launcher, "--cli", "--method", "tools/list", "--strict", "-q", "--", "cmd-exec-mcp", "--data", dir}
 			if config != "" {
@@ -354,4 +359,36 @@ func TestInspector(t *testing.T) {
 // inspected are configs by name; the name begins with the number of tools.
 var inspected = map[string]string{
 	"1 built-in": "",
+	"3 kinds of tools": `
+def run(p):
+    return ["grep", "-n", p.pattern]
+
+command_tool("find", backend=local(), description="Find a pattern.", command=run, params={
+    "pattern": param("string", "what to look for"),
+    "depth":   param("integer", "how deep", default=3),
+    "ratio":   param("number", "how much", default=0.5),
+    "all":     param("boolean", "hidden files too", default=False),
+    "in":      param("array", "where", items="string", default=[]),
+    "kind":    param("string", "of what", enum=["file", "dir"], default="file"),
+})
+command_tool("raw", backend=local(), description="With a schema.", command=run, schema={
+    "type": "object", "required": ["pattern"], "properties": {"pattern": {"type": "string", "description": "what"}},
+})
+file_tool("files", backend=local())
+`,
+	"2 targets and groups": `
+hosts = {"near": local(), "far": local(env={"A": "b"})}
+shell_tool("run", backend=hosts, groups={"both": ["near", "far"]}, annotations={"title": "Runs", "readOnlyHint": True})
+file_tool("files", backend=hosts)
+`,
+	"1 with changed parameters": `
+shell_tool("run", backend=local(), params={
+    "timeout": {"default": 60, "description": "seconds", "maximum": 100}, "keys": None, "tty": None, "command": {"description": "what to run"},
+})
+`,
+	"2 sandboxes without an engine": `
+box = docker(images=["alpine:3", "debian:12"], host="unix:///nowhere/docker.sock")
+shell_tool("sandbox", backend=box)
+file_tool("sandbox_files", backend=box)
+`,
 }
