@@ -25,8 +25,9 @@ func (e *Engine) describe(t *tool) job.Tool {
 		Timeout: d.Timeout, MaxTimeout: d.MaxTimeout, Alive: d.AliveTimeout, InlineLimit: d.InlineLimit, OutputLimit: d.OutputLimit, Fields: d.Fields,
 		Params: t.Params, Schema: t.Schema, Annotations: t.Annotations,
 	}
-	if !first.Isolated {
-		out.Shells = first.Shells
+	out.Shells = first.Shells
+	if first.Isolated {
+		out.Shells = first.Shells[:min(1, len(first.Shells))] // what an image has is known only when it runs: no choice
 	}
 	if len(t.targets) > 1 || t.targets[0].name != "" {
 		for _, target := range t.targets {

@@ -3,6 +3,7 @@ package all
 
 import (
 	"cmd-exec-mcp/backends"
+	"cmd-exec-mcp/backends/docker"
 	"cmd-exec-mcp/backends/local"
 )
 
@@ -10,5 +11,6 @@ import (
 func Drivers() []backends.Driver {
 	return []backends.Driver{
 		local.Driver,
+		docker.Driver,
 	}
 }

@@ -65,7 +65,11 @@ func (a *app) exec(ctx context.Context, name, text string, f execFlags) error {
 		return err
 	}
 	defer o.close()
-	req.Tool = fullName(o, req.Tool)
+	t := find(o, req.Tool)
+	req.Tool = t.Name
+	if t.Isolated && f.dir == "" {
+		req.Command.Dir = "" // where the user stands means nothing in a sandbox
+	}
 	result, err := o.Exec(ctx, req, &terminal{stdout: a.stdout, stderr: a.stderr})
 	for _, note := range result.Notes {
 		fmt.Fprintf(a.stderr, "cmd-exec-mcp: %s\n", note)
@@ -116,19 +120,18 @@ func (a *app) request(name, text string, f execFlags) (job.Request, error) {
 	return req, err
 }
 
-// fullName allows "local" for execute_local, unless a tool has the short name itself.
-func fullName(o *opened, name string) string {
+// find allows "local" for execute_local, unless a tool has the short name itself.
+func find(o *opened, name string) job.Tool {
+	found := job.Tool{Name: name}
 	for _, t := range o.Tools() {
 		if t.Name == name {
-			return name
+			return t
 		}
-	}
-	for _, t := range o.Tools() {
 		if t.Name == "execute_"+name {
-			return t.Name
+			found = t
 		}
 	}
-	return name
+	return found
 }
 
 // terminal is the sink of a person at a terminal.
