@@ -43,6 +43,9 @@ func (b *Backend) create(ctx context.Context, x box) (string, error) {
 		Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // the image's own would run beside the command
 		Labels:      map[string]string{labelOwner: b.owner, labelCreated: time.Now().UTC().Format(time.RFC3339), labelRole: x.role},
 	}
+	b.mu.Lock()
+	b.made = true
+	b.mu.Unlock()
 	name := newName()
 	made, err := api.ContainerCreate(ctx, config, b.hostConfig(x), nil, nil, name)
 	if err != nil {

@@ -37,6 +37,7 @@ type Backend struct {
 	mu     sync.Mutex
 	api    *client.Client // nil until the first use
 	reaped bool
+	made   bool // something that has to be swept up
 	live   map[*process]struct{}
 	closed bool
 }
@@ -102,7 +103,7 @@ func (b *Backend) Properties() backends.Properties {
 func (b *Backend) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
-	used := b.api != nil
+	used := b.made
 	live := make([]*process, 0, len(b.live))
 	for p := range b.live {
 		live = append(live, p)

@@ -39,7 +39,7 @@ func (f containerFiles) Stat(ctx context.Context, file string) (job.FileInfo, er
 	if err := checkPath(file); err != nil {
 		return job.FileInfo{}, err
 	}
-	info, err := f.b.statIn(ctx, f.id, file)
+	info, err := f.stat(ctx, file)
 	if err != nil {
 		return job.FileInfo{}, f.fail(file, err)
 	}
@@ -74,7 +74,8 @@ func (f containerFiles) Read(ctx context.Context, file string, offset, limit int
 	return data, info, nil
 }
 
-// List reads the folder's archive, with all below it: the engine has no other way. The names directly in it are kept.
+// List asks a shell in the container where there is one. Else it reads the folder's archive, with all below it: the
+// engine has no other way.
 func (f containerFiles) List(ctx context.Context, dir string) ([]job.FileInfo, error) {
 	info, err := f.Stat(ctx, dir)
 	if err != nil {
@@ -82,6 +83,11 @@ func (f containerFiles) List(ctx context.Context, dir string) ([]job.FileInfo, e
 	}
 	if info.Type != "dir" {
 		return nil, job.Errorf(job.Invalid, "%s is a %s, not a folder", dir, info.Type).WithHint("read shows a file, stat describes it")
+	}
+	if f.p != nil && f.p.at.shellPath != "" {
+		if list, ok := listByShell(ctx, dir, f.p.Run); ok {
+			return list, nil
+		}
 	}
 	list := []job.FileInfo{}
 	err = f.open(ctx, dir, func(h *tar.Header, _ io.Reader) (bool, error) {
@@ -97,14 +103,14 @@ func (f containerFiles) List(ctx context.Context, dir string) ([]job.FileInfo, e
 	return list, nil
 }
 
-// open walks the archive of one path while each returns true. A trailing "/." has a link followed.
+// open walks the archive of one path while each returns true.
 func (f containerFiles) open(ctx context.Context, file string, each func(*tar.Header, io.Reader) (bool, error)) error {
 	api, err := f.b.engine()
 	if err != nil {
 		return err
 	}
 	info, err := api.ContainerStatPath(ctx, f.id, file)
-	for range 8 {
+	for range maxLinks {
 		if err != nil || info.Mode&os.ModeSymlink == 0 || info.LinkTarget == "" {
 			break
 		}
@@ -145,7 +151,7 @@ func (f containerFiles) Write(ctx context.Context, file string, content []byte) 
 		return job.FileInfo{}, err
 	}
 	mode := int64(0o644)
-	switch old, err := f.b.statIn(ctx, f.id, file); {
+	switch old, err := f.stat(ctx, file); {
 	case err == nil && old.Mode.IsDir():
 		return job.FileInfo{}, job.Errorf(job.Invalid, "%s is a folder", file).WithHint("give the path of a file")
 	case err == nil:
@@ -177,7 +183,7 @@ func (f containerFiles) put(ctx context.Context, file string, h *tar.Header, con
 	file = path.Clean(file)
 	base, missing := path.Dir(file), []string{}
 	for base != "/" {
-		info, err := f.b.statIn(ctx, f.id, base)
+		info, err := f.stat(ctx, base)
 		if err == nil {
 			if !info.Mode.IsDir() {
 				return job.Errorf(job.Invalid, "%s is a file, so nothing can be below it", base).WithHint("choose another folder")

@@ -79,6 +79,9 @@ func (i *images) local(ctx context.Context, name string) (*image, error) {
 		i.backend.firstUse()
 		return nil, nil
 	}
+	if cerrdefs.IsInvalidArgument(err) {
+		return nil, badName(name)
+	}
 	if err != nil {
 		return nil, i.backend.fail("the image "+name+" could not be looked up", err)
 	}

@@ -174,6 +174,9 @@ func (b *Backend) checkDirIn(ctx context.Context, x box, dir string) error {
 	return nil
 }
 
+// maxLinks is how far a chain of links is followed.
+const maxLinks = 8
+
 // statIn follows links, which the engine's own call does not.
 func (b *Backend) statIn(ctx context.Context, id, file string) (container.PathStat, error) {
 	api, err := b.engine()
@@ -181,7 +184,7 @@ func (b *Backend) statIn(ctx context.Context, id, file string) (container.PathSt
 		return container.PathStat{}, err
 	}
 	info, err := api.ContainerStatPath(ctx, id, file)
-	for range 8 {
+	for range maxLinks {
 		if err != nil || info.Mode&os.ModeSymlink == 0 || info.LinkTarget == "" {
 			break
 		}

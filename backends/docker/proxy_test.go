@@ -105,3 +105,21 @@ func eventually(t *testing.T, what string, limit time.Duration, ok func() bool) 
 		}
 	}
 }
+
+// safeBuffer may be read while it is written.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf strings.Builder
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}

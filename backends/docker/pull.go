@@ -174,6 +174,10 @@ func (r *pull) progress(name string) job.Progress {
 	return out
 }
 
+func badName(name string) error {
+	return job.Errorf(job.Invalid, "%q is no name of an image", name).WithHint("write it like debian:12 or registry.example.org/team/image:tag")
+}
+
 // pullError tells apart what a person has to mend in different ways: the name, the login, the network.
 func (b *Backend) pullError(name string, err error, text string, loggedIn bool) error {
 	text = strings.ToLower(text)
@@ -198,7 +202,7 @@ func (b *Backend) pullError(name string, err error, text string, loggedIn bool) 
 	case has("manifest unknown", "not found", "name unknown", "no such image"):
 		return job.Errorf(job.NotFound, "the image %s does not exist at %s", name, registry).WithHint("check the name and the tag")
 	case has("invalid reference", "must be lowercase"):
-		return job.Errorf(job.Invalid, "%q is no name of an image", name).WithHint("write it like debian:12 or registry.example.org/team/image:tag")
+		return badName(name)
 	case has("no such host", "dial tcp", "timeout", "i/o", "connection refused", "network is unreachable", "tls", "x509", "proxyconnect", "eof", "server misbehaving"):
 		return job.Errorf(job.Unavailable, "the engine cannot reach %s to pull %s: %w", registry, name, err).
 			WithHint("no network, or a proxy that the engine does not know; an image that is there already needs no pull")

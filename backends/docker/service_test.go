@@ -58,7 +58,7 @@ func open(t testing.TB, change func(*Config)) *Backend {
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.Open(t.Context(), backends.Env{Instance: "i_" + strings.ToLower(t.Name()), Log: zerolog.Nop()})
+	b, err := c.Open(t.Context(), backends.Env{Instance: instance(t), Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
