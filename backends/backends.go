@@ -44,10 +44,15 @@ type Process interface {
 
 // IO is where output goes. The writers are called from at most one goroutine each; with a terminal only Stdout is used.
 // A written slice belongs to the backend again when Write returns. Write errors are ignored: output is drained to its end.
+// Both may be one writer, which then is safe for concurrent use: see Merged.
 type IO struct {
-	Stdout, Stderr io.Writer
+	Stdout, Stderr io.Writer          // pointers or nil
 	Progress       func(job.Progress) // pulling an image, connecting; may be nil
 }
+
+// Merged says that both streams go to one writer. A backend that can gives the command one pipe for both then, since
+// nothing else keeps the order in which a program wrote to two.
+func (io IO) Merged() bool { return io.Stdout != nil && io.Stdout == io.Stderr }
 
 // Properties is what backends differ in.
 type Properties struct {

@@ -41,7 +41,10 @@ func (p *process) begin(cmd job.Command, w *wires, io backends.IO) {
 		p.stdin = &stdin{w.in}
 	}
 	p.backend.enter(p)
-	p.readers = []*reader{newReader(w.out, io.Stdout), newReader(w.err, io.Stderr)}
+	p.readers = []*reader{newReader(w.out, io.Stdout)}
+	if w.err != nil {
+		p.readers = append(p.readers, newReader(w.err, io.Stderr))
+	}
 	for _, r := range p.readers {
 		go r.run(p.backend)
 	}
@@ -148,15 +151,20 @@ func (s *stdin) Close() error {
 type wires struct {
 	theirs       [3]*os.File
 	borrowed     []*os.File
-	in, out, err *os.File
+	in, out, err *os.File // err is nil where both streams are one
 }
 
-func (b *backend) connect(cmd job.Command) (*wires, error) {
+func (b *backend) connect(cmd job.Command, merged bool) (*wires, error) {
 	w := &wires{theirs: [3]*os.File{b.null}}
 	var errs [3]error
 	w.out, w.theirs[1], errs[1] = os.Pipe()
-	w.err, w.theirs[2], errs[2] = os.Pipe()
-	w.borrowed = append(w.borrowed, w.theirs[1], w.theirs[2])
+	w.borrowed = append(w.borrowed, w.theirs[1])
+	if merged {
+		w.theirs[2] = w.theirs[1]
+	} else {
+		w.err, w.theirs[2], errs[2] = os.Pipe()
+		w.borrowed = append(w.borrowed, w.theirs[2])
+	}
 	if cmd.Stdin != job.StdinNull {
 		w.theirs[0], w.in, errs[0] = os.Pipe()
 		w.borrowed = append(w.borrowed, w.theirs[0])

@@ -76,7 +76,7 @@ var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProce
 
 // spawn starts the process suspended, puts it into its job and lets it go: what it starts is in the job from the first.
 func (b *backend) spawn(path, line string, cmd job.Command, io backends.IO) (*process, error) {
-	wires, err := b.connect(cmd)
+	wires, err := b.connect(cmd, io.Merged())
 	if err != nil {
 		return nil, err
 	}

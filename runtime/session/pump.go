@@ -34,7 +34,7 @@ type lane struct {
 func newPump(j *Job, sink job.Sink) (*pump, error) {
 	p := &pump{job: j, sink: sink}
 	first := job.Stdout
-	if j.spec.Request.Command.TTY != nil {
+	if j.spec.Request.Command.TTY != nil || j.spec.Request.View.Merged {
 		first = job.Merged
 	}
 	p.out = lane{pump: p, stream: first, file: j.spec.File}
@@ -58,7 +58,14 @@ func newPump(j *Job, sink job.Sink) (*pump, error) {
 }
 
 func (p *pump) stdout() io.Writer { return &p.out }
-func (p *pump) stderr() io.Writer { return &p.err }
+
+// stderr is the same writer as stdout where both are one stream.
+func (p *pump) stderr() io.Writer {
+	if p.out.stream == job.Merged {
+		return &p.out
+	}
+	return &p.err
+}
 
 // Write takes a chunk from the backend. It never fails: a command must not die because we cannot keep its output.
 func (l *lane) Write(data []byte) (int, error) {
