@@ -31,7 +31,8 @@ type Engine struct {
 	audit    *audit.Log // nil: none
 	tools    []*tool
 	data     string
-	protect  []string // files that no output file may replace
+	outputs  string
+	protect  []string // files and folders that no output file may touch
 	backends map[backends.Config]backends.Backend
 	hooks    map[hooks.Config]hooks.Named
 }
@@ -51,12 +52,13 @@ type target struct {
 
 // Env is what the engine gets from main.
 type Env struct {
-	Data     string // this instance's folder; it exists
+	Data     string // this instance's folder; it exists and goes with the instance
+	Outputs  string // where relative output files go if the working directory is not on this host
 	Instance string
 	Log      zerolog.Logger
 	Environ  []string // the server's environment, for the values that redaction hides
 	Audit    *audit.Log
-	Protect  []string // files that no output file may replace: the config, the log
+	Protect  []string // files and folders that no output file may touch: the config, the log
 }
 
 // queue is how long a call waits for one of server(max_concurrent=) slots.
@@ -74,8 +76,11 @@ const spillAbove = 64 << 20
 // New opens what the config declares. Nothing is dialled. On an error everything that was opened is closed.
 func New(ctx context.Context, c *config.Config, env Env) (*Engine, error) {
 	e := &Engine{
-		config: c, log: env.Log, audit: env.Audit, data: env.Data, protect: slices.Concat(env.Protect, c.Files),
+		config: c, log: env.Log, audit: env.Audit, data: env.Data, outputs: env.Outputs,
 		backends: map[backends.Config]backends.Backend{}, hooks: map[hooks.Config]hooks.Named{},
+	}
+	for _, own := range slices.Concat(env.Protect, c.Files) {
+		e.protect = append(e.protect, realPath(own))
 	}
 	d := c.Defaults
 	e.table = session.NewTable(session.Limits{

@@ -42,21 +42,33 @@ func (e *Engine) openOutput(p *prepared) (*outputFile, error) {
 	case filepath.Clean(dir) != real:
 		return nil, job.Errorf(job.Denied, "output_file: %s goes through a symbolic link", dir).WithHint("write %s", filepath.Join(real, name))
 	}
-	if err := e.mayReplace(path); err != nil {
+	mode, err := e.mayReplace(path)
+	if err != nil {
 		return nil, err
 	}
 	folder, err := os.OpenRoot(real)
 	if err != nil {
 		return nil, job.Errorf(job.Invalid, "output_file: %w", err)
 	}
-	spare := "." + name + "." + rand.Text()[:8]
+	spare := ".cmd-exec-mcp." + rand.Text()
 	file, err := folder.OpenFile(spare, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		folder.Close()
-		return nil, job.Errorf(job.Invalid, "output_file: %w", err).WithHint("name a file in a folder that can be written")
+		return nil, job.Errorf(job.Invalid, "output_file: cannot write to %s: %w", dir, bare(err)).WithHint("name a file in a folder that can be written")
+	}
+	if mode != 0 {
+		file.Chmod(mode) // where it fails the new file has the usual mode
 	}
 	p.req.OutputFile = path
 	return &outputFile{folder: folder, file: file, spare: spare, name: name}, nil
+}
+
+// bare is a system's error without the name of a file that the caller has not named.
+func bare(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
 }
 
 // outputPath makes the path absolute: below the working directory where that is this host's, else below the data folder.
@@ -68,7 +80,7 @@ func (e *Engine) outputPath(p *prepared) (string, error) {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path), nil
 	}
-	base := e.data
+	base := e.outputs
 	if !p.target.backend.Properties().Isolated {
 		base = p.req.Command.Dir
 	}
@@ -79,24 +91,55 @@ func (e *Engine) outputPath(p *prepared) (string, error) {
 	return filepath.Join(base, path), nil
 }
 
-// mayReplace refuses links, folders, and the files that say what this server may do or has done.
-func (e *Engine) mayReplace(path string) error {
+// mayReplace refuses links, folders, and what is the server's own: what says what may run here or was done, and its program.
+// It returns the mode of a file that is there, for the one that replaces it: a private file stays private.
+func (e *Engine) mayReplace(path string) (fs.FileMode, error) {
 	found, err := os.Lstat(path)
-	if err != nil {
-		return nil // not there, or not readable: creating will tell
-	}
 	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return 0, job.Errorf(job.Invalid, "output_file %q: %w", shorten(path), bare(err)).WithHint("name a file in a folder that can be written")
+	case e.owns(path, found):
+		return 0, job.Errorf(job.Denied, "output_file: %s belongs to this server", filepath.Base(path)).WithHint("name another file")
+	case err != nil:
+		return 0, nil
 	case found.Mode()&fs.ModeSymlink != 0:
-		return job.Errorf(job.Denied, "output_file: %s is a symbolic link", path).WithHint("name the file itself")
+		return 0, job.Errorf(job.Denied, "output_file: %s is a symbolic link", path).WithHint("name the file itself")
 	case !found.Mode().IsRegular():
-		return job.Errorf(job.Invalid, "output_file: %s is no regular file", path).WithHint("name a file")
+		return 0, job.Errorf(job.Invalid, "output_file: %s is no regular file", path).WithHint("name a file")
 	}
+	return found.Mode().Perm(), nil
+}
+
+// owns says whether path is one of the server's own files or lies in one of its folders, under whatever name. found is
+// nil when nothing is there.
+func (e *Engine) owns(path string, found fs.FileInfo) bool {
 	for _, own := range e.protect {
-		if info, err := os.Stat(own); err == nil && os.SameFile(info, found) {
-			return job.Errorf(job.Denied, "output_file: %s belongs to this server", filepath.Base(path)).WithHint("name another file")
+		if within, err := filepath.Rel(own, path); err == nil && filepath.IsLocal(within) {
+			return true
+		}
+		if info, err := os.Stat(own); err == nil && found != nil && os.SameFile(info, found) {
+			return true
 		}
 	}
-	return nil
+	return false
+}
+
+// realPath is the path without links in its folders. What is not there is taken as it is written.
+func realPath(path string) string {
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		return whole
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(folder, filepath.Base(path))
+	}
+	return filepath.Clean(path)
+}
+
+func shorten(s string) string {
+	if len(s) > 80 {
+		return "..." + s[len(s)-77:]
+	}
+	return s
 }
 
 // Write appends; the first one puts the file in its place.

@@ -46,7 +46,13 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 	o := &opened{config: c, instance: in}
 	o.log, o.logFile, o.logPath = openLog(c, data)
 	early.replay(o.log)
-	var protect []string
+	protect := []string{in.root}
+	if program, err := os.Executable(); err == nil {
+		protect = append(protect, program)
+	}
+	if next, err := initPath(nil); err == nil { // a start without --config would believe what stands there
+		protect = append(protect, next)
+	}
 	if o.logPath != "" {
 		protect = append(protect, o.logPath)
 	}
@@ -55,7 +61,7 @@ func (a *app) open(ctx context.Context) (*opened, error) {
 		protect = append(protect, file)
 	}
 	o.Engine, err = rt.New(ctx, c, rt.Env{
-		Data: in.dir, Instance: in.id, Log: o.log, Environ: os.Environ(), Audit: o.audit, Protect: protect,
+		Data: in.dir, Outputs: data, Instance: in.id, Log: o.log, Environ: os.Environ(), Audit: o.audit, Protect: protect,
 	})
 	if err != nil {
 		o.close()

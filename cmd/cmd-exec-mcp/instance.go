@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,8 +34,8 @@ func (a *app) dataFolder(configured string) (string, error) {
 
 // instance is one running server's own folder. The lock in it tells the next start whether we still live.
 type instance struct {
-	id, dir string
-	lock    *os.File
+	id, root, dir string // root holds the folders of all instances
+	lock          *os.File
 }
 
 // openInstance makes a folder for this process and removes those of processes that are gone.
@@ -44,14 +45,33 @@ func openInstance(data string) (*instance, error) {
 		return nil, fmt.Errorf("making the data folder: %w", err)
 	}
 	sweep(root)
-	in := &instance{id: session.NewID("i")}
+	for {
+		in, err := newInstance(root)
+		if !errors.Is(err, errLocked) {
+			return in, err
+		}
+	}
+}
+
+// newInstance fails with errLocked when a sweep of a server that starts at the same moment found the folder before its
+// lock was taken.
+func newInstance(root string) (*instance, error) {
+	in := &instance{id: session.NewID("i"), root: root}
 	in.dir = filepath.Join(root, in.id)
 	if err := os.Mkdir(in.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the data folder: %w", err)
 	}
-	lock, err := takeLock(filepath.Join(in.dir, "lock"))
-	if err != nil {
+	path := filepath.Join(in.dir, "lock")
+	lock, err := takeLock(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errLocked
+	case err != nil:
 		return nil, fmt.Errorf("locking the data folder: %w", err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		lock.Close()
+		return nil, errLocked
 	}
 	in.lock = lock
 	return in, nil
