@@ -28,7 +28,31 @@ func (e *Engine) decide(ctx context.Context, p *prepared) policy.Decision {
 	}
 	began := time.Now()
 	d := p.tool.Policy.Check(ctx, in)
+	if c.Stdin == job.StdinBytes && d.Verdict != policy.Deny {
+		d = judgeInput(ctx, p, in, d)
+	}
 	p.record = e.recordOf(p, d, time.Since(began))
+	return d
+}
+
+// judgeInput checks the call's stdin where a shell would run it: it is command text then, and data for any other program.
+// Nobody is asked about it, since a question shows the command only.
+func judgeInput(ctx context.Context, p *prepared, in policy.Input, d policy.Decision) policy.Decision {
+	reader := p.tool.Policy.Reader(in)
+	if reader == nil {
+		return d
+	}
+	pass, _, typed := reader.Type(ctx, p.req.Command.Input)
+	if typed.Verdict == policy.Allow {
+		var rest []byte
+		rest, typed = reader.EOF(ctx)
+		pass = append(pass, rest...)
+	}
+	if typed.Verdict != policy.Allow {
+		typed.Verdict, typed.Text = policy.Deny, d.Text
+		return typed
+	}
+	p.req.Command.Input = pass
 	return d
 }
 
