@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -220,9 +221,17 @@ func (a *analyser) doubt(rest []arg, s scope) {
 	a.assigned(s, rest[0].at)
 }
 
+// tokens compares the words of a value.
+func (a *analyser) tokens(value string, s scope, at int) {
+	for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n;&|(){}<>`$'\"!=\x00", r) }) {
+		a.record(Exec{Name: fold(word), Raw: word, Via: s.via, Kind: Suspect, Shell: a.u.shell, At: at})
+	}
+}
+
 // assigned compares the words of all values that the text assigns.
 func (a *analyser) assigned(s scope, at int) {
-	for name, v := range a.vars.m {
+	for _, name := range slices.Sorted(maps.Keys(a.vars.m)) {
+		v := a.vars.m[name]
 		if a.probed[name] {
 			continue
 		}
@@ -231,9 +240,7 @@ func (a *analyser) assigned(s scope, at int) {
 		}
 		a.probed[name] = true
 		for _, value := range v.values {
-			for _, word := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n;&|(){}<>`$'\"!=", r) }) {
-				a.out.Execs = append(a.out.Execs, Exec{Name: fold(word), Raw: word, Via: s.via, Kind: Suspect, Shell: a.u.shell, At: at})
-			}
+			a.tokens(value, s, at)
 		}
 	}
 }

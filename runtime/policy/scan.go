@@ -218,7 +218,11 @@ func (s *scanner) param(n *syntax.ParamExp) {
 	if n.Excl && n.Names == 0 {
 		s.a.evals(s.u.at(n.Pos()))
 	}
+	if n.Repl != nil {
+		s.defaultValue(n.Repl.With)
+	}
 	if n.Exp != nil {
+		s.defaultValue(n.Exp.Word)
 		switch n.Exp.Op {
 		case syntax.OtherParamOps:
 			if w, ok := literal(n.Exp.Word); !ok || strings.Contains(w, "P") {
@@ -229,6 +233,20 @@ func (s *scanner) param(n *syntax.ParamExp) {
 		}
 	}
 	s.here |= inParam
+}
+
+// inExpansion is the name under which the texts of ${x:-text} and ${x/a/text} stand among the values: no variable has it.
+const inExpansion = "${}"
+
+func (s *scanner) defaultValue(w *syntax.Word) {
+	if w == nil {
+		return
+	}
+	var b strings.Builder
+	pieces(&b, w.Parts)
+	if b.Len() > 0 {
+		s.a.vars.add(inExpansion, b.String())
+	}
 }
 
 // paramAssign notes ${x:=value}.

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // find runs what follows -exec and its like, up to ; or +.
@@ -11,6 +13,7 @@ func (a *analyser) find(p *program, args []arg, s scope) {
 		w := &args[i]
 		if w.kind != aLit {
 			a.mayHide(args, i, s, "-exec", "-ok")
+			a.mayBecome(w, s, "-exec", "-execdir", "-ok", "-okdir")
 			continue
 		}
 		switch w.val {
@@ -38,6 +41,7 @@ func (a *analyser) mayHide(args []arg, i int, s scope, options ...string) {
 		return
 	}
 	a.assigned(s, w.at)
+	a.printed(w, s)
 	for _, v := range a.vars.m {
 		for _, value := range v.values {
 			for _, o := range options {
@@ -50,12 +54,45 @@ func (a *analyser) mayHide(args []arg, i int, s scope, options ...string) {
 	}
 }
 
+// printed compares the literal words inside a substitution: echo may print them.
+func (a *analyser) printed(w *arg, s scope) {
+	if w.word == nil {
+		return
+	}
+	syntax.Walk(w.word, func(n syntax.Node) bool {
+		c, ok := n.(*syntax.CallExpr)
+		if !ok {
+			return true
+		}
+		for _, x := range c.Args {
+			v, _ := literal(x)
+			a.tokens(v, s, w.at)
+		}
+		return true
+	})
+}
+
+// mayBecome refuses a word whose known beginning is that of one of the options, if the rest is only known at run time.
+func (a *analyser) mayBecome(w *arg, s scope, options ...string) bool {
+	if w.kind == aLit || w.val == "" || strings.Contains(w.val, "=") {
+		return false
+	}
+	for _, o := range options {
+		if strings.HasPrefix(o, w.val) {
+			a.cannotTell("R7", w, s, "whether this is the option "+o+" is only known at run time", "")
+			return true
+		}
+	}
+	return false
+}
+
 // fd runs what follows -x or -X.
 func (a *analyser) fd(p *program, args []arg, s scope) {
 	for i := 1; i < len(args); i++ {
 		w := &args[i]
 		if w.kind != aLit {
 			a.mayHide(args, i, s, "-x", "-X", "--exec")
+			a.mayBecome(w, s, "-x", "-X", "--exec", "--exec-batch")
 			continue
 		}
 		var inner []arg
@@ -104,6 +141,9 @@ func (a *analyser) tar(p *program, args []arg, s scope) {
 			a.mayHide(args, i, s, "-I", "--to-command", "--checkpoint", "--use-compress", "-F", "--info", "--rsh", "--new-volume")
 			continue
 		}
+		if a.mayBecome(w, s, tarCommands...) {
+			return
+		}
 		if strings.HasPrefix(w.val, "--") {
 			a.tarLong(args, i, s, code)
 			continue
@@ -128,10 +168,13 @@ func (a *analyser) tar(p *program, args []arg, s scope) {
 	}
 }
 
+// tarCommands are the long options whose values run.
+var tarCommands = []string{"--use-compress-program", "--to-command", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"}
+
 func (a *analyser) tarLong(args []arg, i int, s scope, code func(*arg, string)) {
 	w := &args[i]
 	name, value, glued := strings.Cut(w.val, "=")
-	for _, full := range []string{"--use-compress-program", "--to-command", "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command"} {
+	for _, full := range tarCommands {
 		if len(name) < 5 || !strings.HasPrefix(full, name) {
 			continue
 		}

@@ -31,6 +31,9 @@ func (a *analyser) git(p *program, args []arg, s scope) {
 		if !w.dash() {
 			break
 		}
+		if w.kind != aLit && a.mayBecome(w, s, "-c", "--config-env", "--exec-path") {
+			return
+		}
 		name, _, glued := strings.Cut(w.val, "=")
 		switch {
 		case name == "-c":
@@ -62,6 +65,9 @@ func (a *analyser) git(p *program, args []arg, s scope) {
 func (a *analyser) gitCommand(args []arg, s scope) {
 	for i := range args {
 		w := &args[i]
+		if i > 0 && w.kind != aLit {
+			a.mayBecome(w, s, "--exec", "--upload-pack", "--receive-pack", "--extcmd", "--open-files-in-pager", "--config", "--tree-filter", "--smtp-server", "ext::")
+		}
 		if i > 0 && w.kind != aLit && w.val == "" {
 			a.mayHide(args, i, s, "--exec", "--upload", "--receive", "ext::", "--extcmd", "-x", "-O", "!")
 		}

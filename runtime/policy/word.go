@@ -59,7 +59,7 @@ type builder struct {
 func (a *analyser) arg(w *syntax.Word, braced bool) arg {
 	if len(w.Parts) == 1 {
 		if l, ok := w.Parts[0].(*syntax.Lit); ok && (!strings.ContainsAny(l.Value, "\\*?[~$") || l.Value == "[") {
-			return arg{val: l.Value, at: a.offset(l.ValuePos), word: w}
+			return arg{val: l.Value, at: a.offset(l.ValuePos), word: w, vanish: l.Value == ""}
 		}
 		if q, ok := w.Parts[0].(*syntax.SglQuoted); ok && !q.Dollar {
 			return arg{val: q.Value, at: a.offset(q.Left), word: w}
