@@ -39,7 +39,7 @@ func shellParams(t job.Tool) []param {
 		{"cwd", "string", cwdDoc(t), nil},
 		{"timeout", "number", timeoutDoc(t), nil},
 		{"wait", "number", "Seconds to wait for the end; a command that still runs then becomes a session and goes on. Default: to the end if the client shows progress, else 50. -1 waits to the end, 0 is detach. On read and send: how long to wait for wait_for.", nil},
-		{"wait_for", "string", "What to wait for: \"exit\", \"output\" (anything new) or a regular expression (RE2) in output not yet read, like \"listening on\". A command that still runs at the match becomes a session.", nil},
+		{"wait_for", "string", "What to wait for: \"exit\", \"output\" (anything new) or a regular expression (RE2) in output not yet read, like \"listening on\"; on send, in what comes after it. A command that still runs at the match becomes a session.", nil},
 		{"env", "object", "Environment variables to set, {\"NAME\": \"value\"}.", nil},
 		{"commands", "strings", "Several commands, run side by side; the reply has results in this order. In place of command.", nil},
 		{"parallel", "boolean", "Run the parts of a top-level && list side by side; the reply has results.", nil},

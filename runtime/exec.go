@@ -27,6 +27,9 @@ func (e *Engine) Exec(ctx context.Context, req job.Request, sink job.Sink) (job.
 
 // run starts what was prepared and follows it as far as its call goes.
 func (e *Engine) run(ctx context.Context, p *prepared, sink job.Sink) (job.Result, error) {
+	if p.session != nil {
+		defer p.session.Visit()()
+	}
 	j, err := e.start(ctx, p, sink)
 	if err != nil {
 		e.abandon(p, err)

@@ -22,7 +22,8 @@ import (
 type prepared struct {
 	tool    *tool
 	target  target
-	runner  backends.Runner // set: run in this session's sandbox
+	session *session.Job    // set: run in this session's sandbox
+	runner  backends.Runner // of that session
 	req     job.Request
 	echo    string
 	asked   string   // the working directory as it came
@@ -116,7 +117,7 @@ func (e *Engine) findRunner(p *prepared) error {
 		return job.Errorf(job.Unsupported, "this session is no sandbox that takes further commands").
 			WithHint("use action=\"send\" to type into it, or start another command")
 	}
-	p.runner = runner
+	p.session, p.runner = j, runner
 	p.target, err = p.tool.target(j.Request().Target)
 	return err
 }

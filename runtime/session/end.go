@@ -98,14 +98,36 @@ func (j *Job) Kill(ctx context.Context) (job.Result, error) {
 	return result, err
 }
 
-// Touch counts as a call about the session.
-func (j *Job) touch() {
+// Visit counts as a call about the session until leave is called. The session cannot end for want of calls meanwhile,
+// however long one waits.
+func (j *Job) Visit() (leave func()) {
+	j.visited(1)
+	return func() { j.visited(-1) }
+}
+
+func (j *Job) visited(change int) {
 	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.visitors += change
 	j.touched = time.Now()
-	if j.idle != nil && j.ended.IsZero() {
+	if j.idle == nil || !j.ended.IsZero() {
+		return
+	}
+	if j.visitors > 0 {
+		j.idle.Stop()
+	} else {
 		j.idle.Reset(j.alive())
 	}
+}
+
+// lonely ends a session that nobody has called for too long.
+func (j *Job) lonely() {
+	j.mu.Lock()
+	visited := j.visitors > 0
 	j.mu.Unlock()
+	if !visited {
+		j.end(context.Background(), job.Killed)
+	}
 }
 
 func (j *Job) alive() time.Duration {
@@ -120,7 +142,7 @@ func (j *Job) watch() {
 	if alive := j.alive(); alive > 0 {
 		j.mu.Lock()
 		if j.ended.IsZero() && j.idle == nil {
-			j.idle = time.AfterFunc(alive, func() { j.end(context.Background(), job.Killed) })
+			j.idle = time.AfterFunc(alive, j.lonely)
 		}
 		j.mu.Unlock()
 	}

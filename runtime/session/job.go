@@ -47,6 +47,7 @@ type Job struct {
 	table   *Table
 	log     *stream.Log
 	pump    *pump
+	screen  *stream.Screen // nil: no terminal
 	process backends.Process
 	started time.Time
 	cause   atomic.Uint32 // job.Cause that an ender set before the process ended
@@ -61,16 +62,17 @@ type Job struct {
 
 	listed, kept, retired bool // guarded by table.mu: a session, readable after its end, ended
 
-	mu      sync.Mutex
-	cursor  int64 // what was read
-	scanned int64
-	touched time.Time
-	timers  []*time.Timer
-	idle    *time.Timer
-	timeout *time.Timer
-	exit    *job.Exit // set before done is closed
-	err     error
-	ended   time.Time
+	mu       sync.Mutex
+	cursor   int64 // what was read
+	scanned  int64
+	touched  time.Time
+	visitors int // calls about the session right now
+	timers   []*time.Timer
+	idle     *time.Timer
+	timeout  *time.Timer
+	exit     *job.Exit // set before done is closed
+	err      error
+	ended    time.Time
 }
 
 // Start begins a job. With Request.Detach it is a session from the start. ctx bounds the waiting for a slot and the
@@ -85,6 +87,9 @@ func (t *Table) Start(ctx context.Context, spec Spec, sink job.Sink) (*Job, erro
 			return nil, err
 		}
 		j.slot.Store(true)
+	}
+	if size := spec.Request.Command.TTY; size != nil {
+		j.screen = stream.NewScreen(size.Cols, size.Rows)
 	}
 	j.started = time.Now()
 	j.touched = j.started

@@ -118,6 +118,9 @@ func (l *lane) deliver(chunk []byte) {
 		return
 	}
 	p.job.log.Append(l.stream, chunk)
+	if p.job.screen != nil {
+		p.job.screen.Write(chunk)
+	}
 	if l.file != nil && p.broken == nil {
 		_, p.broken = l.file.Write(chunk)
 	}

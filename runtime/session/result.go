@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -23,6 +24,7 @@ func (j *Job) Result() (job.Result, error) {
 	} else {
 		shown := stream.Show(j.log, style)
 		j.fill(&r, shown)
+		j.look(&r, view)
 		r.Offset, r.Next = 0, end
 	}
 	j.mu.Lock()
@@ -105,12 +107,18 @@ func (j *Job) fill(r *job.Result, s stream.Shown) {
 
 // Read returns a part of the output, after waiting for what the read asks for. Only a plain read moves what counts as read.
 func (j *Job) Read(ctx context.Context, r job.Read) (job.Result, error) {
-	j.touch()
+	defer j.Visit()()
 	grep, err := compileGrep(r.Grep)
 	if err != nil {
 		return job.Result{}, err
 	}
-	if err := j.await(ctx, r); err != nil {
+	j.mu.Lock()
+	from := j.cursor // unread output counts as already come
+	j.mu.Unlock()
+	if r.Offset >= 0 {
+		from = r.Offset
+	}
+	if err := j.await(ctx, r, from); err != nil {
 		return job.Result{}, err
 	}
 	return j.read(r, grep)
@@ -145,8 +153,26 @@ func (j *Job) read(r job.Read, grep *regexp.Regexp) (job.Result, error) {
 
 	shown := stream.Part(view, stream.Style{View: r.View, Session: j.id, Limit: limit}, over)
 	j.fill(&result, shown)
+	if plain {
+		j.look(&result, r.View)
+	}
 	result.Offset, result.Next, result.Dropped = view.From, view.Next, view.Dropped
 	return result, err
+}
+
+// look puts what the terminal shows in the place of the output, while a program has it to itself: an editor or a menu
+// writes only what has changed.
+func (j *Job) look(r *job.Result, view job.View) {
+	if j.screen == nil || r.Exit != nil || view.Raw || view.Base64 {
+		return
+	}
+	text, row, col, ok := j.screen.Text()
+	if !ok {
+		return
+	}
+	r.Stdout = job.Text{Data: text, Total: int64(len(text))}
+	r.Truncated, r.Omitted = false, 0
+	r.Notes = append(r.Notes, fmt.Sprintf("stdout is the screen, with the cursor in line %d, column %d; raw gives the output itself", row, col))
 }
 
 func compileGrep(text string) (*regexp.Regexp, error) {
@@ -160,8 +186,8 @@ func compileGrep(text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// await waits as the read says; unread output counts as already come.
-func (j *Job) await(ctx context.Context, r job.Read) error {
+// await waits as the read says, for output from position from on.
+func (j *Job) await(ctx context.Context, r job.Read, from int64) error {
 	if r.Wait == 0 && r.WaitFor == "" {
 		return nil
 	}
@@ -172,12 +198,6 @@ func (j *Job) await(ctx context.Context, r job.Read) error {
 	waiter, err := NewWaiter(text)
 	if err != nil {
 		return err
-	}
-	j.mu.Lock()
-	from := j.cursor
-	j.mu.Unlock()
-	if r.Offset >= 0 {
-		from = r.Offset
 	}
 	if j.Wait(ctx, waiter, r.Wait, from) == Gone {
 		return canceled(ctx)

@@ -13,7 +13,7 @@ const sendWait = time.Second
 // Send types into the session and returns what came since, after the read's wait. A send is atomic: its bytes are in one
 // piece in the program's input. Kinds: Invalid (ended, no input, end of file sent before), Denied, Busy.
 func (j *Job) Send(ctx context.Context, in job.Input) (job.Result, error) {
-	j.touch()
+	defer j.Visit()()
 	grep, err := compileGrep(in.Grep)
 	if err != nil {
 		return job.Result{}, err
@@ -27,6 +27,11 @@ func (j *Job) Send(ctx context.Context, in job.Input) (job.Result, error) {
 		return job.Result{}, job.Errorf(job.Busy, "the program has not taken the input that was sent before").
 			WithHint("read the session to see what it is doing, or kill it")
 	}
+	from := j.log.End() // what was there before is no answer, read or not: an old prompt looks like a new one
+	if err := j.resize(in.Size); err != nil {
+		<-j.typing
+		return job.Result{}, err
+	}
 	held, sent, notes, err := j.typeIn(ctx, in)
 	if err != nil {
 		return job.Result{}, err
@@ -35,10 +40,10 @@ func (j *Job) Send(ctx context.Context, in job.Input) (job.Result, error) {
 	if read.Wait == 0 {
 		read.Wait = sendWait
 	}
-	if held && in.WaitFor == "" {
-		read.Wait = 0
+	if held && (sent == 0 || in.WaitFor == "") {
+		read.Wait, read.WaitFor = 0, "" // nothing will come before the rest of the statement
 	}
-	if err := j.await(ctx, read); err != nil {
+	if err := j.await(ctx, read, from); err != nil {
 		return job.Result{}, err
 	}
 	result, err := j.read(in.Read, grep)
@@ -66,6 +71,21 @@ func onlyInterrupt(in job.Input, j *Job) bool {
 	return j.spec.Request.Command.TTY == nil && len(in.Keys) == 1 && in.Keys[0] == "ctrl-c"
 }
 
+// resize gives the terminal another size, of which its program is told.
+func (j *Job) resize(size *job.Size) error {
+	if size == nil {
+		return nil
+	}
+	if j.screen == nil {
+		return job.Errorf(job.Invalid, "the session has no terminal to resize").WithHint("start it with tty=true")
+	}
+	if err := j.process.Resize(*size); err != nil {
+		return err
+	}
+	j.screen.Resize(size.Cols, size.Rows)
+	return nil
+}
+
 // typeIn checks and writes the input. It owns j.typing, and gives it back when the program has taken everything.
 func (j *Job) typeIn(ctx context.Context, in job.Input) (held bool, sent int, notes []string, err error) {
 	p, err := j.plan(ctx, in)
@@ -90,13 +110,25 @@ func (j *Job) typeIn(ctx context.Context, in job.Input) (held bool, sent int, no
 			return false, 0, nil, job.Errorf(job.Invalid, "the program does not take input: %v", err).WithHint("it has closed its input; read the session")
 		}
 	case <-j.done:
-		notes = append(notes, "the process ended before it had taken all of the input")
+		if !took(taken) {
+			notes = append(notes, "the process ended before it had taken all of the input")
+		}
 	case <-timer.C:
 		notes = append(notes, "the program has not taken all of the input yet; the rest follows when it reads")
 	case <-ctx.Done():
 		return false, 0, nil, canceled(ctx)
 	}
 	return p.held, len(p.data), notes, nil
+}
+
+// took says of a process that has just ended whether it had taken everything. The write returns then, but not at once.
+func took(taken <-chan error) bool {
+	select {
+	case err := <-taken:
+		return err == nil
+	case <-time.After(settle):
+		return false
+	}
 }
 
 // planned is what a send comes down to.

@@ -140,7 +140,7 @@ func (j *Job) handOver(late bool) {
 		j.timeout.Stop()
 	}
 	j.log.Limit(j.table.limits.Session)
-	j.touch()
+	j.Visit()()
 	j.watch()
 	if late {
 		j.table.keep(j)
