@@ -292,4 +292,3 @@ func needs(t *testing.T, program string) {
 	}
 	t.Skipf("%s is not installed", program)
 }
-

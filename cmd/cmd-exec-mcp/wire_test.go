@@ -46,7 +46,7 @@ type wire struct {
 	dir    string // where commands run
 	home   string // where config.star and the log are
 	data   string
-	stderr bytes.Buffer
+	stderr saying
 	eof    chan struct{} // the server's stdout has ended
 
 	mu       sync.Mutex
@@ -57,6 +57,24 @@ type wire struct {
 	garbage  []string // lines that are no JSON-RPC
 	children []int
 	ended    bool
+}
+
+// saying is what the server says on stderr.
+type saying struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *saying) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *saying) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
 }
 
 // envelope is one line from the server.
