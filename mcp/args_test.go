@@ -82,7 +82,7 @@ func TestWrongArguments(t *testing.T) {
 		{"execute_local", `{"command":"ls","cwd":"a\u0000b"}`, "cwd must not contain a NUL"},
 		{"execute_local", `{"command":"ls","shell":"fish"}`, `shell cannot be "fish"`},
 		{"execute_local", `{"command":"ls","limit":1.5}`, "limit must be a whole number"},
-		{"execute_local", `{"command":"ls","tty":true,"cols":0}`, "cols and rows must be from 1"},
+		{"execute_local", `{"command":"ls","tty":true,"cols":0}`, "cols must be from 1"},
 		{"execute_local", `{"command":"ls","fields":{"stdout":"maybe"}}`, "fields.stdout must be true or false"},
 		{"execute_local", `{}`, "command is required"},
 		{"execute_local", ``, "command is required"},

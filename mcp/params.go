@@ -48,7 +48,7 @@ func shellParams(t job.Tool) []param {
 		{"detach", "boolean", "Start as a session and return at once.", nil},
 		{"session_id", "string", "A session to act upon, from an earlier reply.", nil},
 		{"action", "string", actionDoc(t), actions(t)},
-		{"keys", "strings", "For send, in place of command: names of keys, like \"ctrl-c\", \"enter\", \"up\". Without a terminal only ctrl-c and ctrl-d.", nil},
+		{"keys", "strings", "For send, in place of command: keys to press one after the other, like [\"ctrl-c\"] or [\"down\", \"enter\"]: enter tab escape backspace up down left right page-up home f1 ctrl-x alt-x, or a single character. Without tty only ctrl-c (interrupts the command) and ctrl-d (end of file).", nil},
 		{"offset", "integer", "For read and send: from which byte of the session's output (default: what was not yet read).", nil},
 		{"limit", "integer", limitDoc(t), nil},
 		{"tail", "integer", "For read and send: only the last n lines.", nil},
@@ -72,9 +72,9 @@ func choices(t job.Tool) (list []param) {
 	}
 	if t.TTY {
 		list = append(list,
-			param{"tty", "boolean", "Run on a real terminal, for programs that need one.", nil},
-			param{"cols", "integer", "Width of the terminal in characters (default 80).", nil},
-			param{"rows", "integer", "Height of the terminal in lines (default 24).", nil})
+			param{"tty", "boolean", "Run on a real terminal, for programs that ask for a password, show menus or edit. While a program fills the screen, stdout is the screen as it is.", nil},
+			param{"cols", "integer", "Width of the terminal in characters (default 80); with send it is resized.", nil},
+			param{"rows", "integer", "Height of the terminal in lines (default 24); with send it is resized.", nil})
 	}
 	if len(t.Shells) > 1 {
 		list = append(list, param{"shell", "string", fmt.Sprintf("Which shell runs the command (default %s).", t.Shells[0]), t.Shells})

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -68,21 +69,23 @@ func (t *tool) makeCommand(a *args) job.Command {
 			c.Env = set(c.Env, m.name, string(m.value))
 		}
 	}
-	cols, haveCols := a.int("cols")
-	rows, haveRows := a.int("rows")
-	if a.bool("tty") {
-		if !haveCols {
-			cols = defaultCols
-		}
-		if !haveRows {
-			rows = defaultRows
-		}
-		if cols < 1 || cols > maxCells || rows < 1 || rows > maxCells {
-			a.fail("cols and rows must be from 1 to %d, got %d and %d", maxCells, cols, rows)
-		}
-		c.TTY = &job.Size{Cols: int(cols), Rows: int(rows)}
+	if size := a.size(); a.bool("tty") {
+		c.TTY = &job.Size{Cols: cmp.Or(size.Cols, defaultCols), Rows: cmp.Or(size.Rows, defaultRows)}
 	}
 	return c
+}
+
+// size is a terminal's, as cols and rows say; 0 where they do not.
+func (a *args) size() job.Size {
+	var n [2]int64
+	for i, name := range []string{"cols", "rows"} {
+		cells, given := a.int(name)
+		if given && (cells < 1 || cells > maxCells) {
+			a.fail("%s must be from 1 to %d, got %d", name, maxCells, cells)
+		}
+		n[i] = cells
+	}
+	return job.Size{Cols: int(n[0]), Rows: int(n[1])}
 }
 
 func set(m map[string]string, name, value string) map[string]string {
@@ -105,6 +108,11 @@ func needsCommand(a *args, req job.Request) {
 		e := a.fail("command is required")
 		if len(a.notes) > 0 {
 			e.WithHint("%s", a.notes[0])
+		}
+		for _, name := range []string{"keys", "eof", "offset", "tail", "grep"} {
+			if a.has(name) {
+				e.WithHint("%s is about a session: give its session_id", name)
+			}
 		}
 	}
 }
@@ -175,18 +183,21 @@ func (t *tool) read(a *args) job.Read {
 	return r
 }
 
-// send is what is typed into a session: exactly one of text, keys and end of file.
+// send is what is typed into a session: one of text, keys and end of file, or nothing with a new size of the terminal.
 func (t *tool) send(a *args) (job.Input, error) {
 	in := job.Input{Read: t.read(a), Data: []byte(a.text("command")), Keys: a.strs("keys"), EOF: a.bool("eof")}
+	if size := a.size(); size != (job.Size{}) {
+		in.Size = &size
+	}
 	given := 0
 	for _, on := range []bool{len(in.Data) > 0, len(in.Keys) > 0, in.EOF} {
 		if on {
 			given++
 		}
 	}
-	switch given {
-	case 1:
-	case 0:
+	switch {
+	case given == 1, given == 0 && in.Size != nil:
+	case given == 0:
 		a.fail("send needs command (the text), keys or eof").WithHint(`action="read" returns the session's output without sending`)
 	default:
 		a.fail("send takes one of command, keys and eof, not several").WithHint("send them one after the other")

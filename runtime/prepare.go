@@ -20,60 +20,71 @@ import (
 
 // prepared is a request that may start: resolved, changed by the hooks, allowed by policy.
 type prepared struct {
-	tool    *tool
-	target  target
-	session *session.Job    // set: run in this session's sandbox
-	runner  backends.Runner // of that session
-	req     job.Request
-	echo    string
-	asked   string   // the working directory as it came
-	asks    []string // what hooks want a person to decide; asked once, with policy's own question
-	taps    []session.Tap
-	typist  session.Typist
-	secrets []string
-	timeout time.Duration
-	assumed bool
-	wait    time.Duration
-	waiter  session.Waiter
-	file    *outputFile // nil: none
-	record  *audit.Record
-	notes   []string
-	part    int
+	tool     *tool
+	target   target
+	session  *session.Job    // set: run in this session's sandbox
+	runner   backends.Runner // of that session
+	req      job.Request
+	echo     string
+	asked    string   // the working directory as it came
+	asks     []string // what hooks want a person to decide; asked once, with policy's own question
+	taps     []session.Tap
+	typist   session.Typist
+	secrets  []string
+	timeout  time.Duration
+	assumed  bool
+	wait     time.Duration
+	waiter   session.Waiter
+	file     *outputFile // nil: none
+	record   *audit.Record
+	recorded bool   // it was written, and waits for its end
+	release  func() // gives the backend and the hooks back
+	notes    []string
+	part     int
 }
 
-// prepare is the order of one call up to its start:
-// resolve, policy on the text as it came, hooks, and if they changed anything resolve and policy again.
+// prepare takes a call up to its start. What it returns is either run or abandoned.
 func (e *Engine) prepare(ctx context.Context, req job.Request, sink job.Sink) (*prepared, error) {
-	p := &prepared{req: req.Clone(), echo: echo(req), asked: req.Command.Dir}
-	if err := e.find(ctx, p); err != nil {
+	p := &prepared{req: req.Clone(), echo: echo(req), asked: req.Command.Dir, release: func() {}}
+	if err := e.pass(ctx, p, sink); err != nil {
+		e.abandon(p, err)
 		return nil, err
+	}
+	return p, nil
+}
+
+// pass is the order of one call up to its start:
+// resolve, policy on the text as it came, hooks, and if they changed anything resolve and policy again.
+func (e *Engine) pass(ctx context.Context, p *prepared, sink job.Sink) error {
+	if err := e.find(ctx, p); err != nil {
+		return err
 	}
 	if err := e.limits(p); err != nil {
-		return nil, err
+		return err
 	}
 	if err := e.resolve(ctx, p); err != nil {
-		return nil, err
+		return err
 	}
 	decision := e.decide(ctx, p)
 	if decision.Verdict == policy.Deny {
-		return nil, e.refuse(p, decision.Err())
+		return e.refuse(p, decision.Err())
 	}
 	p.req.Command.Script = decision.Text
 	changed, err := e.begin(ctx, p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if changed {
 		if err := e.resolve(ctx, p); err != nil {
-			return nil, err
+			return err
 		}
 		decision = e.decide(ctx, p)
 		p.req.Command.Script = decision.Text
 	}
 	if err := e.permit(ctx, p, decision, sink); err != nil {
-		return nil, err
+		return err
 	}
-	return p, e.complete(ctx, p)
+	return e.complete(ctx, p)
 }
 
 func echo(req job.Request) string {
@@ -97,13 +108,19 @@ func (e *Engine) find(ctx context.Context, p *prepared) (err error) {
 		p.echo = echo(p.req)
 	}
 	if p.req.Session != "" {
-		return e.findRunner(p)
+		err = e.findRunner(p)
+	} else {
+		p.target, err = p.tool.target(p.req.Target)
+		p.req.Target = p.target.name
 	}
-	p.target, err = p.tool.target(p.req.Target)
-	p.req.Target = p.target.name
 	if err != nil {
 		return err
 	}
+	release, ok := p.tool.hold(p.target)
+	if !ok {
+		return job.Errorf(job.Unavailable, "the config is being reloaded").WithHint("call again")
+	}
+	p.release = release
 	return needsDir(p.tool, p.target, p.req)
 }
 
@@ -123,7 +140,7 @@ func (e *Engine) findRunner(p *prepared) error {
 }
 
 func needsDir(t *tool, target target, req job.Request) error {
-	if req.Command.Dir != "" || target.backend.Properties().Isolated || t.Command != nil {
+	if req.Command.Dir != "" || req.Session != "" || target.backend.Properties().Isolated || t.Command != nil {
 		return nil
 	}
 	return job.Errorf(job.Invalid, "cwd is required").WithHint("give the absolute path of the folder the command is to run in")
@@ -131,7 +148,7 @@ func needsDir(t *tool, target target, req job.Request) error {
 
 // limits turns what was asked into what will be: timeout, wait, stdin.
 func (e *Engine) limits(p *prepared) (err error) {
-	d, req := e.config.Defaults, &p.req
+	d, req := p.tool.generation.config.Defaults, &p.req
 	if p.waiter, err = session.NewWaiter(req.WaitFor); err != nil {
 		return err
 	}
@@ -157,30 +174,26 @@ func (e *Engine) limits(p *prepared) (err error) {
 		p.timeout = limit
 	}
 	req.Command.Timeout = p.timeout
-	p.wait = e.waitOf(*req)
+	p.wait = waitOf(p.tool, *req)
 	if req.Command.Stdin == job.StdinNull && (req.Detach || req.Command.TTY != nil || p.waiter.Pattern()) {
 		req.Command.Stdin = job.StdinPipe
 	}
 	return nil
 }
 
-func (e *Engine) waitOf(req job.Request) time.Duration {
+func waitOf(t *tool, req job.Request) time.Duration {
+	wait := t.generation.config.Defaults.Wait
 	switch {
-	case e.isCommandTool(req.Tool): // its schema has nothing to read a session with
+	case t.Kind == job.CommandTool: // its schema has nothing to read a session with
 		return job.Unlimited
 	case req.Wait != 0:
 		return req.Wait
-	case e.config.Defaults.Wait != 0:
-		return e.config.Defaults.Wait
+	case wait != 0:
+		return wait
 	case req.Watched:
 		return job.Unlimited
 	}
 	return handOver
-}
-
-func (e *Engine) isCommandTool(name string) bool {
-	t, err := e.tool(name)
-	return err == nil && t.Kind == job.CommandTool
 }
 
 var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)

@@ -16,12 +16,13 @@ type Read struct {
 	View          View
 }
 
-// Input types into a session; exactly one of Data, Keys and EOF is set. The embedded Read is what comes back.
+// Input types into a session; at most one of Data, Keys and EOF is set. The embedded Read is what comes back.
 type Input struct {
 	Read
 	Data []byte // exactly as given, no newline added
 	Keys []string
 	EOF  bool
+	Size *Size // the terminal's new one, 0 as it is; it changes before anything is typed
 }
 
 // SessionInfo is one line of a list of sessions.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -68,7 +69,7 @@ func (j *Job) canSend(in job.Input) error {
 
 // onlyInterrupt says whether the input is a ctrl-c that needs no open input: without a terminal it is a signal.
 func onlyInterrupt(in job.Input, j *Job) bool {
-	return j.spec.Request.Command.TTY == nil && len(in.Keys) == 1 && in.Keys[0] == "ctrl-c"
+	return j.spec.Request.Command.TTY == nil && len(in.Keys) == 1 && keyName(in.Keys[0]) == "ctrl-c"
 }
 
 // resize gives the terminal another size, of which its program is told.
@@ -79,10 +80,12 @@ func (j *Job) resize(size *job.Size) error {
 	if j.screen == nil {
 		return job.Errorf(job.Invalid, "the session has no terminal to resize").WithHint("start it with tty=true")
 	}
-	if err := j.process.Resize(*size); err != nil {
+	cols, rows := j.screen.Size()
+	next := job.Size{Cols: cmp.Or(size.Cols, cols), Rows: cmp.Or(size.Rows, rows)}
+	if err := j.process.Resize(next); err != nil {
 		return err
 	}
-	j.screen.Resize(size.Cols, size.Rows)
+	j.screen.Resize(next.Cols, next.Rows)
 	return nil
 }
 

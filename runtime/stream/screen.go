@@ -23,6 +23,13 @@ type Screen struct {
 // NewScreen makes the screen of a terminal.
 func NewScreen(cols, rows int) *Screen { return &Screen{cols: cols, rows: rows} }
 
+// Size is how many columns and rows there are.
+func (s *Screen) Size() (cols, rows int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cols, s.rows
+}
+
 // Resize gives the screen another size; the program draws it anew.
 func (s *Screen) Resize(cols, rows int) {
 	s.mu.Lock()
