@@ -23,9 +23,14 @@ func once(f func()) time.Duration {
 	return time.Since(began)
 }
 
-func median(list []time.Duration) float64 {
+func median(list []time.Duration) float64 { return at(list, len(list)/2) }
+
+// tenth is the time that nine in ten take longer than: what the machine can do when nothing else runs.
+func tenth(list []time.Duration) float64 { return at(list, len(list)/10) }
+
+func at(list []time.Duration, i int) float64 {
 	slices.Sort(list)
-	return float64(list[len(list)/2])
+	return float64(list[i])
 }
 
 func ready(b *testing.B, backend *Backend) {
@@ -83,6 +88,8 @@ func BenchmarkPoolHit(b *testing.B) {
 	b.ReportMetric(median(ours)/1e6, "ms")
 	b.ReportMetric(median(ours)/median(docker), "of-docker-run")
 	b.ReportMetric(median(ours)/median(bash), "of-host-bash")
+	b.ReportMetric(tenth(ours)/1e6, "p10-ms")
+	b.ReportMetric(tenth(ours)/tenth(bash), "p10-of-host-bash")
 }
 
 // BenchmarkPoolMiss is bar D2: a container made for the command.

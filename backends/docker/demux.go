@@ -39,7 +39,7 @@ func demux(r io.Reader, out, err func([]byte), enough func() bool) error {
 	return nil
 }
 
-// scanner takes one stream of an outer shell apart: what comes before the command began is dropped, what the command
+// scanner takes one stream of an outer shell apart: what comes before the first message is dropped, what the command
 // prints goes to out, and messages go to said.
 type scanner struct {
 	mark []byte // nil: there are no messages
@@ -117,7 +117,7 @@ func (s *scanner) message(m []byte) {
 		return
 	}
 	kind := m[0]
-	s.began = s.began || kind == begins
+	s.began = s.began || kind == clean
 	s.ended = kind == ends || kind == refuses
 	s.said(kind, string(m[1:]))
 }

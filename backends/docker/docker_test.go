@@ -46,3 +46,14 @@ func TestCommands(t *testing.T) {
 		})
 	}
 }
+
+// TestTerminal: a terminal in each kind of image with a shell.
+func TestTerminal(t *testing.T) {
+	for _, image := range []string{"cem-test/debian", "cem-test/busybox", "cem-test/user"} {
+		b := open(t, func(c *Config) { c.Image, c.Prefix = image, "echo noise" })
+		got := run(t, b, job.Command{Script: "test -t 0 && stty size; echo $A $TERM >&2; exit 5", Env: map[string]string{"A": "b"}, TTY: &job.Size{Cols: 91, Rows: 33}})
+		if got.stdout != "33 91\r\nb xterm-256color\r\n" || got.stderr != "" || got.exit.Code != 5 {
+			t.Errorf("%s: %+v", image, got)
+		}
+	}
+}

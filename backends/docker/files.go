@@ -77,17 +77,17 @@ func (f containerFiles) Read(ctx context.Context, file string, offset, limit int
 // List asks a shell in the container where there is one. Else it reads the folder's archive, with all below it: the
 // engine has no other way.
 func (f containerFiles) List(ctx context.Context, dir string) ([]job.FileInfo, error) {
+	if f.p != nil && f.p.at.shellPath != "" && path.IsAbs(dir) {
+		if list, ok := listByShell(ctx, dir, f.p.Run); ok {
+			return list, nil
+		}
+	}
 	info, err := f.Stat(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
 	if info.Type != "dir" {
 		return nil, job.Errorf(job.Invalid, "%s is a %s, not a folder", dir, info.Type).WithHint("read shows a file, stat describes it")
-	}
-	if f.p != nil && f.p.at.shellPath != "" {
-		if list, ok := listByShell(ctx, dir, f.p.Run); ok {
-			return list, nil
-		}
 	}
 	list := []job.FileInfo{}
 	err = f.open(ctx, dir, func(h *tar.Header, _ io.Reader) (bool, error) {

@@ -30,6 +30,8 @@ func newOuter(d dialog, p *process, to backends.IO) *outer {
 	o := &outer{started: make(chan struct{})}
 	o.stdout = &scanner{mark: d.mark, out: to.Stdout, said: func(kind byte, body string) {
 		switch kind {
+		case clean:
+			return
 		case begins:
 			pid, _ := strconv.ParseInt(body, 10, 64)
 			p.pid.Store(pid)

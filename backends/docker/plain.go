@@ -111,15 +111,16 @@ func (b *Backend) plainArgv(d dialog, cmd job.Command, at place) []string {
 		return cmd.Argv
 	}
 	var s strings.Builder
-	s.WriteString("exec 4>/dev/null\n")
+	s.WriteString("exec 4>/dev/null;e=" + d.word + "\n")
 	b.prepare(&s, at.image, at.shell == "bash")
+	s.WriteString(helpers)
 	if cmd.TTY != nil { // an engine older than API 1.42 sets it only after the start
 		fmt.Fprintf(&s, "stty rows %d cols %d 2>/dev/null\n", cmd.TTY.Rows, cmd.TTY.Cols)
 	}
 	if cmd.Dir != "" {
-		d.enter(&s, cmd.Dir)
+		s.WriteString("cem_enter " + dirWord(cmd.Dir) + "\n")
 	}
-	fmt.Fprintf(&s, "printf '\\036%s<%%s\\036' $$\n", d.word)
+	s.WriteString("cem_say '~';cem_begin\n")
 	open := maps.Clone(cmd.Env) // what a profile may have changed; secrets come with the container only
 	for _, name := range cmd.Secret {
 		delete(open, name)

@@ -13,13 +13,13 @@ func TestScanner(t *testing.T) {
 	d := newDialog()
 	mark := string(d.mark)
 	for _, test := range []struct{ name, stream, out, messages string }{
-		{"plain", "profile" + mark + "<7\x1ehello" + mark + "=0/\x1elate", "hello", "<7 =0/ "},
-		{"nothing", mark + "<\x1e" + mark + "=0/\x1e", "", "< =0/ "},
+		{"plain", "profile" + mark + "~\x1e" + mark + "<7\x1ehello" + mark + "=0/\x1elate", "hello", "~ <7 =0/ "},
+		{"nothing", mark + "~\x1e" + mark + "=0/\x1e", "", "~ =0/ "},
 		{"refused", "motd\n" + mark + "!m/tmp\x1e", "", "!m/tmp "},
-		{"other separators", mark + "<\x1e" + "a\x1eb\x1e\x1ecem\x1e" + mark + "=0/\x1e", "a\x1eb\x1e\x1ecem\x1e", "< =0/ "},
-		{"broken off", mark + "<\x1e" + "a" + mark[:9], "a" + mark[:9], "< "},
-		{"no end", mark + "<\x1e" + "out", "out", "< "},
-		{"almost", mark + "<\x1e" + mark[:12] + mark + "=3/1 7:x\x1e", mark[:12], "< =3/1 7:x "},
+		{"other separators", mark + "~\x1e" + "a\x1eb\x1e\x1ecem\x1e" + mark + "=0/\x1e", "a\x1eb\x1e\x1ecem\x1e", "~ =0/ "},
+		{"broken off", mark + "~\x1e" + "a" + mark[:9], "a" + mark[:9], "~ "},
+		{"no end", mark + "~\x1e" + "out", "out", "~ "},
+		{"almost", mark + "~\x1e" + mark[:12] + mark + "=3/1 7:x\x1e", mark[:12], "~ =3/1 7:x "},
 	} {
 		for range 300 {
 			var out, messages bytes.Buffer

@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"cmd-exec-mcp/runtime/job"
 	"cmd-exec-mcp/runtime/shell"
@@ -39,23 +38,43 @@ func newDialog() dialog {
 
 // Kinds of messages.
 const (
-	begins  = '<' // what comes next is the command's own output; on stdout the body is the shell's pid
-	refuses = '!' // on stdout: there is no such directory, and nothing ran
-	ends    = '=' // on stdout: how it ended
+	clean   = '~' // on both streams: what the profile and the prefix print is over
+	begins  = '<' // on stdout: the command begins; the body is the shell's pid
+	refuses = '!' // on both: there is no such directory, and nothing ran
+	ends    = '=' // on both: how it ended
 )
 
-// setup is the first chunk, run before the command is known: the config's variables, the image's PATH where a profile
-// threw it away, the owner's prefix, and then the removal of all that would change how a plain shell reads its text.
+// helpers are defined before the command is known, so that little is left to be read when it comes; $e is the word.
+//
+// enter changes the directory, or says the nearest folder that exists. watch is a process beside the command that listens
+// on the attached stdin: it passes signals on, and when the server has died, or in bash when the time is long over, it
+// kills everything, so that no command outlives its server. finish says how the command ended, what it left running, and
+// after a failure whether memory ran out, which both generations of control groups have a file for.
+const helpers = `cem_say(){ printf '\036%s%s\036' "$e" "$1";printf '\036%s%s\036' "$e" "$1" >&4;}
+cem_enter(){ cd -- "$1" 2>/dev/null&&return;k=m;[ -e "$1" ]&&k=f;[ -d "$1" ]&&k=p;d="$1"
+while [ "$d" ]&&! [ -d "$d" ];do d="${d%/*}";done;cem_say "!$k${d:-/}";exit 0;}
+cem_begin(){ printf '\036%s<%s\036' "$e" $$;}
+cem_watch(){ t="$1";shift;(trap '' INT TERM QUIT HUP;while IFS= read -r "$@" s;do kill -"$s" "$t";done;kill -KILL "$t") <&3 >/dev/null 3<&- 4>&- &
+w=$!;}
+cem_finish(){ r=$?;p=;o=;if [ "$1" ];then for x in /proc/[0-9]*;do x="${x#/proc/}";[ "$x" -le $$ ]||[ "$x" = "$w" ]&&continue
+read -r l <"/proc/$x/stat"||continue;case "$l" in *") Z "*)continue;;esac
+n=;read -r n <"/proc/$x/comm";p="$p $x:$n";done
+[ $r -eq 0 ]||for f in memory.events memory/memory.oom_control;do [ -r /sys/fs/cgroup/$f ]&&while read -r k v;do [ "$k" = oom_kill ]&&o="$v";done </sys/fs/cgroup/$f;done;fi
+cem_say "=$r/$o$p";exit 0;}
+`
+
+// setup is the first chunk, run before the command is known.
 func (b *Backend) setup(d dialog, x *image, bash bool) string {
 	var s strings.Builder
 	s.WriteString(d.word + "\n")
 	b.prepare(&s, x, bash)
-	s.WriteString("exec 3<&0 4>&2 2>/dev/null\n") // from here on the outer shell itself says nothing: "Killed" would be ours, not the command's
-	s.WriteString(d.word + "\n")
+	// From here on the outer shell itself says nothing: its "Killed" would be taken for the command's.
+	s.WriteString("exec 3<&0 4>&2 2>/dev/null\n" + helpers + "cem_say '~'\n" + d.word + "\n")
 	return s.String()
 }
 
-// prepare is what any login shell of ours does first.
+// prepare is what any login shell of ours does first: the config's variables, the image's PATH where a profile threw it
+// away, the owner's prefix, and then the removal of all that would change how a plain shell reads its text.
 func (b *Backend) prepare(s *strings.Builder, x *image, bash bool) {
 	exports(s, b.config.Env)
 	if list := x.env["PATH"]; list != "" {
@@ -87,30 +106,33 @@ type place struct {
 func (d dialog) command(cmd job.Command, at place) string {
 	var s strings.Builder
 	if cmd.Dir != "" {
-		d.enter(&s, cmd.Dir)
+		s.WriteString("cem_enter " + dirWord(cmd.Dir) + "\n")
 	}
-	fmt.Fprintf(&s, "printf '\\036%s<%%s\\036' $$;printf '\\036%s<\\036' >&4\n", d.word, d.word)
+	target, scan := "-1", " all"
 	if at.session {
+		target, scan = "0", ""
 		s.WriteString("trap : INT TERM\n") // the shell is in the group that signals go to; a handler, so that children start with the default
 	}
+	s.WriteString("cem_begin\n")
 	input := ""
 	if cmd.Stdin == job.StdinNull {
-		d.watch(&s, cmd.Timeout, at)
 		input = " </dev/null"
+		s.WriteString("cem_watch " + target)
+		if at.shell == "bash" && cmd.Timeout > 0 {
+			fmt.Fprintf(&s, " -t %d", int(math.Ceil(cmd.Timeout.Seconds()))+10)
+		}
+		s.WriteString("\n")
 	}
 	s.WriteString("(")
 	exports(&s, cmd.Env)
-	if len(cmd.Argv) > 0 {
-		if program := shell.Quote(cmd.Argv[0]); !strings.Contains(program, "/") { // of a path the shell itself says what is wrong
-			fmt.Fprintf(&s, "command -v %s >/dev/null||{ printf '%%s: command not found\\n' %s >&4;exit 127;}\n", program, program)
-		}
-		s.WriteString("exec " + shell.QuoteAll(cmd.Argv))
-	} else {
-		s.WriteString("exec " + shell.QuoteAll(at.inner(cmd.Script)))
+	argv := cmd.Argv
+	if len(argv) == 0 {
+		argv = at.inner(cmd.Script)
+	} else if !strings.Contains(argv[0], "/") { // of a path the shell itself says what is wrong
+		program := shell.Quote(argv[0])
+		fmt.Fprintf(&s, "command -v %s >/dev/null||{ printf '%%s: command not found\\n' %s >&4;exit 127;}\n", program, program)
 	}
-	s.WriteString(" 2>&4 3<&- 4>&-)" + input + "\nr=$?\n")
-	d.report(&s, at)
-	s.WriteString("exit 0\n" + d.word + "\n")
+	s.WriteString("exec " + shell.QuoteAll(argv) + " 2>&4 3<&- 4>&-)" + input + "\ncem_finish" + scan + "\n" + d.word + "\n")
 	return s.String()
 }
 
@@ -122,42 +144,12 @@ func (at place) inner(text string) []string {
 	return []string{at.shellPath, "-c", "--", text, at.shell}
 }
 
-// enter changes the directory, or says the nearest folder that exists and ends the shell.
-func (d dialog) enter(s *strings.Builder, dir string) {
-	word := shell.Quote(dir)
+// dirWord is a directory as shell text; ~ is the home of the container's user.
+func dirWord(dir string) string {
 	if rest, ok := strings.CutPrefix(dir, "~"); ok {
-		word = `"$HOME"` + shell.Quote(rest)
+		return `"$HOME"` + shell.Quote(rest)
 	}
-	fmt.Fprintf(s, `d=%s;cd -- "$d" 2>/dev/null||{ k=m;[ -e "$d" ]&&k=f;[ -d "$d" ]&&k=p;while [ "$d" ]&&! [ -d "$d" ];do d="${d%%/*}";done
-printf '\036%s!%%s%%s\036' $k "${d:-/}";printf '\036%s!\036' >&4;exit 0;}
-`, word, d.word, d.word)
-}
-
-// watch is a process beside the command that listens on the attached stdin. It passes signals on, and when the server
-// has died, or in bash when the time is long over, it kills everything, so that no command outlives its server.
-func (d dialog) watch(s *strings.Builder, timeout time.Duration, at place) {
-	target, wait := "-1", ""
-	if at.session {
-		target = "0"
-	}
-	if at.shell == "bash" && timeout > 0 {
-		wait = fmt.Sprintf(" -t %d", int(math.Ceil(timeout.Seconds()))+10)
-	}
-	fmt.Fprintf(s, "(trap '' INT TERM QUIT HUP;while IFS= read -r%s s;do kill -\"$s\" %s;done;kill -KILL %s) <&3 >/dev/null 3<&- 4>&- &\nw=$!\n", wait, target, target)
-}
-
-// report writes how the command ended, what it left running, and after a failure whether memory ran out (in the files of
-// both generations of control groups).
-func (d dialog) report(s *strings.Builder, at place) {
-	s.WriteString("p=;o=\n")
-	if !at.session {
-		s.WriteString(`for x in /proc/[0-9]*;do x="${x#/proc/}";[ "$x" -le $$ ]||[ "$x" = "$w" ]&&continue
-read -r l <"/proc/$x/stat"||continue;case "$l" in *") Z "*)continue;;esac
-n=;read -r n <"/proc/$x/comm";p="$p $x:$n";done
-[ $r -eq 0 ]||for f in memory.events memory/memory.oom_control;do [ -r /sys/fs/cgroup/$f ]&&while read -r k v;do [ "$k" = oom_kill ]&&o="$v";done </sys/fs/cgroup/$f;done
-`)
-	}
-	fmt.Fprintf(s, "printf '\\036%s=%%s/%%s%%s\\036' \"$r\" \"$o\" \"$p\";printf '\\036%s=\\036' >&4\n", d.word, d.word)
+	return shell.Quote(dir)
 }
 
 // exports sets variables. Names that bash keeps for itself are left out: setting them ends a shell, and bash ignores them
