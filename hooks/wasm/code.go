@@ -2,15 +2,16 @@ package wasm
 
 // Instructions that the scan or the meter treats in a way of their own.
 const (
-	opUnreachable, opNop, opBlock, opLoop, opIf, opElse, opEnd       = 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x0b
-	opBr, opBrIf, opBrTable, opReturn, opCall, opCallIndirect        = 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11
-	opSelectTyped, opLocalGet, opLocalTee, opGlobalGet, opGlobalSet  = 0x1c, 0x20, 0x22, 0x23, 0x24
-	opTableGet, opTableSet, opMemorySize, opMemoryGrow               = 0x25, 0x26, 0x3f, 0x40
-	opI32Const, opI64Const, opI64LtS, opI64Sub, opI64ShrU, opExtendU = 0x41, 0x42, 0x53, 0x7d, 0x88, 0xad
-	opRefNull, opRefIsNull, opRefFunc, opMisc, opVector              = 0xd0, 0xd1, 0xd2, 0xfc, 0xfd
-	miscMemoryInit, miscDataDrop, miscMemoryCopy, miscMemoryFill     = 8, 9, 10, 11
-	miscTableInit, miscElemDrop, miscTableCopy                       = 12, 13, 14
-	miscTableGrow, miscTableSize, miscTableFill                      = 15, 16, 17
+	opUnreachable, opNop, opBlock, opLoop, opIf, opElse, opEnd      = 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x0b
+	opBr, opBrIf, opBrTable, opReturn, opCall, opCallIndirect       = 0x0c, 0x0d, 0x0e, 0x0f, 0x10, 0x11
+	opSelectTyped, opLocalGet, opLocalTee, opGlobalGet, opGlobalSet = 0x1c, 0x20, 0x22, 0x23, 0x24
+	opTableGet, opTableSet, opMemorySize, opMemoryGrow              = 0x25, 0x26, 0x3f, 0x40
+	opI32Const, opI64Const, opI64Sub, opI64ShrS, opI64ShrU          = 0x41, 0x42, 0x7d, 0x87, 0x88
+	opExtendU, opI32WrapI64, opI32Load8U, opDrop                    = 0xad, 0xa7, 0x2d, 0x1a
+	opRefNull, opRefIsNull, opRefFunc, opMisc, opVector             = 0xd0, 0xd1, 0xd2, 0xfc, 0xfd
+	miscMemoryInit, miscDataDrop, miscMemoryCopy, miscMemoryFill    = 8, 9, 10, 11
+	miscTableInit, miscElemDrop, miscTableCopy                      = 12, 13, 14
+	miscTableGrow, miscTableSize, miscTableFill                     = 15, 16, 17
 )
 
 // code walks one function's instructions.
@@ -24,7 +25,7 @@ type code struct {
 	op     byte // what it is
 	sub    uint32
 	depth  int // blocks that are open, the function's own included
-	blocks int
+	blocks int // places where the flow divides or meets, which is what compiling depends on
 }
 
 // code reads the head of a body: its locals. Instructions follow by next.
@@ -59,6 +60,9 @@ func (c *code) next() bool {
 		c.depth++
 		c.blocks++
 		c.signed(5)
+	case opElse, opBrIf, opBrTable, opMemoryGrow, opMisc:
+		c.blocks++
+		c.immediates()
 	case opEnd:
 		c.depth--
 	default:
@@ -70,7 +74,7 @@ func (c *code) next() bool {
 // immediates skips what belongs to an instruction. Indices that the meter's own additions would make valid are checked.
 func (c *code) immediates() {
 	switch op := c.op; {
-	case op <= opElse || op == opReturn || op == 0x1a || op == 0x1b || op >= 0x45 && op <= 0xc4 || op == opRefIsNull:
+	case op <= opElse || op == opReturn || op == opDrop || op == 0x1b || op >= 0x45 && op <= 0xc4 || op == opRefIsNull:
 	case op == opBr || op == opBrIf || op == opCall || op == opTableGet || op == opTableSet || op == opRefFunc:
 		c.u32()
 	case op == opBrTable:

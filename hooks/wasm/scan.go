@@ -11,7 +11,7 @@ import (
 const (
 	maxModule  = 16 << 20
 	maxBody    = 128 << 10
-	maxBlocks  = 4096 // of one function; the compiler needs 0.7 s for these, 41 s for 20,000
+	maxBlocks  = 4096 // of one function, branches and bulk instructions too; the compiler needs 1 s for these, a minute for 25,000
 	maxLocals  = 50_000
 	maxTable   = 100_000
 	maxResults = 1000 // parameters or results of one type

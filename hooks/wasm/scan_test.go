@@ -72,6 +72,8 @@ func TestScanRefuses(t *testing.T) {
 		{"cut", minimal, func(b []byte) []byte { return b[:len(b)-3] }, "does not fit"},
 		{"section twice", minimal, func(b []byte) []byte { return append(b, secMemory, 3, 1, 0, 1) }, "twice or too late"},
 		{"many blocks", `(func ` + strings.Repeat("(block)", maxBlocks+1) + `)`, nil, "4097 blocks"},
+		{"many branches", `(func (block ` + strings.Repeat("(br_if 0 (i32.const 0))", maxBlocks) + `))`, nil, "4097 blocks"},
+		{"many bulk instructions", `(memory 1) (func ` + strings.Repeat("(memory.fill (i32.const 0) (i32.const 0) (i32.const 0))", maxBlocks+1) + `)`, nil, "4097 blocks"},
 		{"long body", `(func ` + strings.Repeat("nop ", maxBody+1) + `)`, nil, "bytes, at most 131072"},
 		{"forged global", `(global $g (mut i64) (i64.const 0)) (func (i64.const 9) (global.set 1))`, nil, "global 1 is not declared"},
 		{"forged local", `(func (param i32) (drop (local.get 1)))`, nil, "local 1 is not declared"},
@@ -163,7 +165,9 @@ func FuzzInstrument(f *testing.F) {
 		if err != nil {
 			return
 		}
-		m.check()
+		if _, err := m.check(); err != nil {
+			return
+		}
 		bare, metered := valid(m.bare()), valid(m.meter())
 		if (bare == nil) != (metered == nil) {
 			t.Errorf("without the counter: %v; with it: %v", bare, metered)

@@ -65,6 +65,9 @@ func (c *Config) Validate() error {
 	return err
 }
 
+// Files tells which file a change of is a reason to load the hook again.
+func (c *Config) Files() []string { return []string{c.File} }
+
 // read reads, pins and scans the module.
 func (c *Config) read() (*module, string, error) {
 	m, digest, err := readModule(c.File)
