@@ -93,7 +93,7 @@ func TestF14(t *testing.T) {
 func TestShellStdinDenied(t *testing.T) {
 	t.Parallel()
 	w := start(t, star{policy: `shell_stdin="deny"`})
-	for _, more := range []args{{"detach": true}, {"wait_for": "x"}, {"stdin": "echo hi"}} {
+	for _, more := range []args{{"detach": true}, {"wait_for": "x", "timeout": 5}, {"stdin": "echo hi"}} {
 		w.run(t, "bash", more).fails(t, "denied")
 		w.run(t, "env sh -s", more).fails(t, "denied")
 	}
