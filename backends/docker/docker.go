@@ -117,7 +117,7 @@ func (b *Backend) Close(ctx context.Context) error {
 	for _, p := range live {
 		wg.Go(func() { _ = p.Kill(ctx) })
 	}
-	b.pool.drain()
+	b.pool.drain(ctx)
 	wg.Wait()
 	b.cleaner.wait(ctx)
 	return b.sweep(ctx)

@@ -8,9 +8,9 @@ import (
 
 // TestCommands runs ordinary commands in each kind of image that has a shell.
 func TestCommands(t *testing.T) {
-	for _, image := range []string{"cem-test/debian", "cem-test/busybox", "cem-test/user"} {
-		t.Run(image, func(t *testing.T) {
-			b := open(t, func(c *Config) { c.Image = image })
+	for _, place := range []struct{ image, shell string }{{"cem-test/debian", ""}, {"cem-test/busybox", ""}, {"cem-test/user", "sh"}} {
+		t.Run(place.image, func(t *testing.T) {
+			b := open(t, func(c *Config) { c.Image, c.Shell = place.image, place.shell })
 			value := "a'b \"c\" $d \\ `e`\nline\ttwo\x01\x7f é \xff!"
 			for _, test := range []struct {
 				name           string

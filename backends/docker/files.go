@@ -21,8 +21,8 @@ import (
 // writes is refused.
 func (b *Backend) Files() backends.Files { return imageFiles{b} }
 
-// Files implements backends.Filer: the files of the container, by the engine's archive API. Folders in memory (tmpfs) are
-// not among them.
+// Files implements backends.Filer: the files of the container, by the engine's archive API, which sees neither /proc nor what a
+// process mounted.
 func (p *process) Files() backends.Files { return containerFiles{b: p.backend, id: p.id, p: p} }
 
 // maxRead bounds one read.
@@ -38,6 +38,9 @@ type containerFiles struct {
 func (f containerFiles) Stat(ctx context.Context, file string) (job.FileInfo, error) {
 	if err := checkPath(file); err != nil {
 		return job.FileInfo{}, err
+	}
+	if f.inMemory(file) {
+		return f.memoryStat(ctx, file)
 	}
 	info, err := f.stat(ctx, file)
 	if err != nil {
@@ -56,6 +59,10 @@ func (f containerFiles) Read(ctx context.Context, file string, offset, limit int
 	}
 	if limit <= 0 || limit > maxRead {
 		limit = maxRead
+	}
+	if f.inMemory(file) {
+		data, err := f.memoryRead(ctx, file, offset, limit)
+		return data, info, err
 	}
 	var data []byte
 	err = f.open(ctx, file, func(h *tar.Header, r io.Reader) (bool, error) {
@@ -150,6 +157,12 @@ func (f containerFiles) Write(ctx context.Context, file string, content []byte) 
 	if err := checkPath(file); err != nil {
 		return job.FileInfo{}, err
 	}
+	if f.inMemory(file) {
+		if err := f.memoryWrite(ctx, file, content); err != nil {
+			return job.FileInfo{}, err
+		}
+		return f.Stat(ctx, file)
+	}
 	mode := int64(0o644)
 	switch old, err := f.stat(ctx, file); {
 	case err == nil && old.Mode.IsDir():
@@ -174,6 +187,9 @@ func (f containerFiles) Mkdir(ctx context.Context, dir string) error {
 		return job.Errorf(job.Invalid, "%s is a %s", dir, info.Type).WithHint("choose another name")
 	case job.KindOf(err) != job.NotFound:
 		return err
+	}
+	if f.inMemory(dir) {
+		return f.memoryMkdir(ctx, dir)
 	}
 	return f.put(ctx, dir, &tar.Header{Typeflag: tar.TypeDir, Mode: 0o755, ModTime: time.Now()}, nil)
 }

@@ -66,7 +66,11 @@ func (f containerFiles) Delete(ctx context.Context, file string) error {
 	if f.p == nil || f.p.at.shellPath == "" {
 		return job.Errorf(job.Unsupported, "this image has no shell to delete with").WithHint("run a program of it that deletes")
 	}
-	if _, err := f.b.lstatIn(ctx, f.id, file); err != nil {
+	if f.inMemory(file) {
+		if _, err := f.text(ctx, file, `[ -e "$F" ] || [ -L "$F" ] || exit 44`, nil); err != nil {
+			return err
+		}
+	} else if _, err := f.b.lstatIn(ctx, f.id, file); err != nil {
 		return f.fail(file, err)
 	}
 	var said strings.Builder

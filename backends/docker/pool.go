@@ -91,6 +91,7 @@ type pool struct {
 	idle    []*warm
 	want    place // what the pool is filled with
 	fillers int
+	filling sync.WaitGroup
 	closed  bool
 	timer   *time.Timer
 }
@@ -144,12 +145,13 @@ func (p *pool) fill() {
 	defer p.mu.Unlock()
 	for !p.closed && p.want.image != nil && p.fillers < maxFillers && len(p.idle)+p.fillers < p.size {
 		p.fillers++
-		go p.fillOne(p.want)
+		want := p.want
+		p.filling.Go(func() { p.fillOne(want) })
 	}
 }
 
 func (p *pool) fillOne(at place) {
-	ctx, cancel := context.WithTimeout(p.backend.life, fillTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), fillTimeout) // an answered call tells us what to remove: Close waits for it
 	w, err := p.backend.prestart(ctx, at, p.backend.config.networks()[0], rolePool)
 	cancel()
 	p.mu.Lock()
@@ -180,8 +182,8 @@ func (p *pool) empty() {
 	}
 }
 
-// drain is empty for good.
-func (p *pool) drain() {
+// drain is empty for good, also of what is being made.
+func (p *pool) drain(ctx context.Context) {
 	p.mu.Lock()
 	p.closed = true
 	if p.timer != nil {
@@ -189,6 +191,15 @@ func (p *pool) drain() {
 	}
 	p.mu.Unlock()
 	p.empty()
+	filled := make(chan struct{})
+	go func() {
+		p.filling.Wait()
+		close(filled)
+	}()
+	select {
+	case <-filled:
+	case <-ctx.Done():
+	}
 }
 
 func (w *warm) drop() {

@@ -162,10 +162,33 @@ func TestFiles(t *testing.T) {
 		t.Errorf("a write without a session: %v", err)
 	}
 
-	readonly := open(t, func(c *Config) { c.ReadonlyRoot = true })
+	readonly := open(t, func(c *Config) { c.ReadonlyRoot, c.Tmpfs = true, map[string]string{"/tmp": "size=1m"} })
 	p, _ = session(t, readonly, job.Command{Script: "cat", Stdin: job.StdinPipe})
-	if _, err := p.(backends.Filer).Files().Write(ctx, "/tmp/x", nil); job.KindOf(err) != job.Denied {
+	files = p.(backends.Filer).Files()
+	if _, err := files.Write(ctx, "/home/x", nil); job.KindOf(err) != job.Denied {
 		t.Errorf("a read-only root: %v", err)
+	}
+	name, content := "/tmp/a b/c", []byte("0123\x00\xff")
+	if info, err := files.Write(ctx, name, content); err != nil || info.Size != 6 || info.Path != name {
+		t.Errorf("in memory: %+v %v", info, err)
+	}
+	if data, _, err := files.Read(ctx, name, 2, 3); err != nil || string(data) != "23\x00" {
+		t.Errorf("in memory: %q %v", data, err)
+	}
+	if list, err := files.List(ctx, "/tmp"); err != nil || len(list) != 1 || list[0].Type != "dir" {
+		t.Errorf("in memory: %+v %v", list, err)
+	}
+	if _, err := files.Write(ctx, "/tmp/big", make([]byte, 2<<20)); job.KindOf(err) != job.Denied {
+		t.Errorf("more than fits: %v", err)
+	}
+	if err := files.Delete(ctx, "/tmp/a b"); err != nil {
+		t.Error(err)
+	}
+	if err := files.Delete(ctx, "/tmp/a b"); job.KindOf(err) != job.NotFound {
+		t.Errorf("deleted again: %v", err)
+	}
+	if _, err := files.Stat(ctx, name); job.KindOf(err) != job.NotFound {
+		t.Errorf("in memory, deleted: %v", err)
 	}
 }
 
