@@ -31,6 +31,9 @@ type analyser struct {
 	code     int // bytes of code text so far
 	suspects int // more than 0: only names are compared, nothing else is refused
 	args     []string
+	pool     []arg // the words of the commands that are being judged, a stack
+	inSubst  *stdin
+	pipe     *stdin
 	flags    []uint8
 	probed   map[string]bool
 }
@@ -195,6 +198,7 @@ func (a *analyser) text(name, text string) {
 		return
 	}
 	a.mark = a.known()
+	a.out.Execs = slices.Grow(a.out.Execs, a.commands+2)
 	if name == "bash" {
 		a.free = freeFunctions(u.files[0])
 	} else {

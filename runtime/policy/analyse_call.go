@@ -19,7 +19,9 @@ func (a *analyser) simple(c *syntax.CallExpr, s scope, st *syntax.Stmt) {
 	for _, w := range c.Args {
 		a.word(w, s)
 	}
+	mark := len(a.pool)
 	args := a.expandAll(c.Args)
+	defer func() { a.pool = a.pool[:mark] }()
 	if len(args) == 0 {
 		return
 	}
@@ -46,17 +48,17 @@ func (a *analyser) execRedirect(s scope, st *syntax.Stmt) {
 
 // expandAll evaluates the words of a command: brace expansion first, empty words dropped.
 func (a *analyser) expandAll(words []*syntax.Word) []arg {
-	out := make([]arg, 0, len(words))
+	from := len(a.pool)
 	for _, w := range words {
 		if !hasBraces(w) {
 			if v := a.arg(w, false); v.kind != aLit || !v.vanish {
-				out = append(out, v)
+				a.pool = append(a.pool, v)
 			}
 			continue
 		}
-		out = append(out, a.expand(w)...)
+		a.pool = append(a.pool, a.expand(w)...)
 	}
-	return out
+	return a.pool[from:len(a.pool):len(a.pool)]
 }
 
 func hasBraces(w *syntax.Word) bool {

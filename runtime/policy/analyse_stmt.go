@@ -70,7 +70,10 @@ func (a *analyser) stmt(st *syntax.Stmt, s scope) {
 		in := a.redirects(it.st, it.s)
 		left, right := it.s.from(in), it.s.from(in)
 		if list.Op == syntax.Pipe || list.Op == syntax.PipeAll {
-			right = right.from(pipeStdin())
+			if a.pipe == nil {
+				a.pipe = pipeStdin()
+			}
+			right = right.from(a.pipe)
 		}
 		left.depth, right.depth = s.depth+1, s.depth+1
 		stack = append(stack, item{list.Y, right}, item{list.X, left})
@@ -187,14 +190,24 @@ func (a *analyser) word(w *syntax.Word, s scope) {
 		case *syntax.Lit, *syntax.SglQuoted, *syntax.ExtGlob:
 		case *syntax.DblQuoted:
 			for _, q := range p.Parts {
-				if _, ok := q.(*syntax.Lit); !ok {
+				switch q := q.(type) {
+				case *syntax.Lit:
+				case *syntax.CmdSubst:
+					a.substitution(q, s)
+				case *syntax.ParamExp:
+					if !q.Short && !simple(q) {
+						a.inside(q, s)
+					}
+				default:
 					a.inside(q, s)
 				}
 			}
 		case *syntax.ParamExp:
-			if !p.Short {
+			if !p.Short && !simple(p) {
 				a.inside(p, s)
 			}
+		case *syntax.CmdSubst:
+			a.substitution(p, s)
 		default:
 			a.inside(p, s)
 		}
@@ -221,7 +234,10 @@ func (a *analyser) inside(n syntax.Node, s scope) {
 }
 
 func (a *analyser) substitution(n *syntax.CmdSubst, s scope) {
-	inner := s.from(unknownStdin("a substitution")).in()
+	if a.inSubst == nil {
+		a.inSubst = unknownStdin("a substitution")
+	}
+	inner := s.from(a.inSubst).in()
 	if !n.Backquotes {
 		a.stmts(n.Stmts, inner)
 		return

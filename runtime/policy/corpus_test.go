@@ -56,3 +56,12 @@ func TestOrdinary(t *testing.T) {
 		}
 	}
 }
+
+// TestMore holds further cases of the kinds of the corpus, and those that the differential test found.
+func TestMore(t *testing.T) {
+	for _, file := range []string{"more.jsonl", "found.jsonl"} {
+		if r := runCorpus(t, file); r.Passed != r.Total {
+			t.Errorf("%s\n%s", file, r)
+		}
+	}
+}

@@ -20,10 +20,16 @@ func normalise(text string) (string, *Issue) {
 	if strings.IndexByte(text, '\r') >= 0 {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
 	}
+	plain := true
 	for i := range len(text) {
-		if c := text[i]; c < ' ' && c != '\t' && c != '\n' || c == 0x7f {
+		c := text[i]
+		if c < ' ' && c != '\t' && c != '\n' || c == 0x7f {
 			return refuse(i, fmt.Sprintf("the text holds the control character 0x%02x", c))
 		}
+		plain = plain && c < 0x80
+	}
+	if plain {
+		return text, nil
 	}
 	if i := strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 && r < 0xa0 }); i >= 0 {
 		return refuse(i, "the text holds a control character")

@@ -19,7 +19,7 @@ type reeval struct {
 // evals notes a place where bash evaluates a value again.
 func (a *analyser) evals(at int) {
 	if a.where < 0 {
-		a.where = at
+		a.where = max(at, 0)
 	}
 }
 
@@ -33,12 +33,12 @@ func (a *analyser) value(s string, at int) {
 		return
 	}
 	if baited(s) || openBracket(s) {
-		a.bait = at
+		a.bait = max(at, 0) // a value of env stands nowhere in the text
 		return
 	}
 	a.dollar = a.dollar || strings.IndexByte(s, '$') >= 0
 	if a.bracket < 0 && strings.IndexByte(s, 0) >= 0 && strings.IndexByte(s, '[') >= 0 {
-		a.bracket = at
+		a.bracket = max(at, 0)
 	}
 }
 

@@ -58,6 +58,10 @@ options:
 					return
 				}
 			}
+		case w.kind != aLit && w.val != "" && (w.val[0] == '-' || w.val[0] == '+'):
+			a.cannotTell("R7", w, s, "which options of "+via+" these are is only known at run time", "")
+			a.doubt(args[i:], s.wrapped(via))
+			return
 		default:
 			break options
 		}
@@ -125,8 +129,8 @@ func (a *analyser) shellCommand(dialect, via string, rest []arg, s scope) {
 
 // isScript says whether the operand can only be a script file: a word that is only known at run time could be an option.
 func (a *analyser) isScript(w *arg) bool {
-	if w.kind == aLit || w.val != "" && w.val[0] != '-' && w.val[0] != '+' {
-		return true
+	if w.kind == aLit || w.val != "" {
+		return w.val == "" || w.val[0] != '-' && w.val[0] != '+'
 	}
 	if w.free {
 		return true

@@ -5,6 +5,7 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -26,21 +27,23 @@ func variant(shell string) syntax.LangVariant {
 	return syntax.LangPOSIX
 }
 
-// Reader hands text to a parser in small pieces and looks at the depth of the calling stack before each, so that
-// nesting fails with ErrDepth at a constant cost. It reads no ahead: what it was asked for is what the parser needs.
+// Reader hands text to a parser in the pieces of a kilobyte that it asks for, and looks at the depth of the calling stack
+// before each, so that nesting fails with ErrDepth at a constant cost: a piece can add 7 MB of stack at most.
 type Reader struct {
-	rest string
-	pcs  [1]uintptr
-	last func() // called once, when the text is used up and before the end is told
+	rest  string
+	begun bool
+	pcs   [1]uintptr
+	last  func() // called once, when the text is used up and before the end is told
 }
 
 // Reset makes r read text from its beginning.
-func (r *Reader) Reset(text string) { r.rest, r.last = text, nil }
+func (r *Reader) Reset(text string) { r.rest, r.begun, r.last = text, false, nil }
 
 func (r *Reader) Read(p []byte) (int, error) {
-	if runtime.Callers(maxFrames, r.pcs[:]) > 0 {
-		return 0, ErrDepth
+	if r.begun && r.rest != "" && runtime.Callers(maxFrames, r.pcs[:]) > 0 {
+		return 0, ErrDepth // neither the first piece nor the end can add to the depth
 	}
+	r.begun = true
 	if r.rest == "" {
 		if r.last != nil {
 			r.last()
@@ -48,15 +51,30 @@ func (r *Reader) Read(p []byte) (int, error) {
 		}
 		return 0, io.EOF
 	}
-	n := copy(p[:min(len(p), 256)], r.rest)
+	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
 	return n, nil
 }
 
+// parsers are kept for their buffers, which are most of what the parse of a short text costs.
+var parsers = sync.Pool{New: func() any { return &pooled{parser: syntax.NewParser()} }}
+
+type pooled struct {
+	parser *syntax.Parser
+	reader Reader
+}
+
 // Parse reads text as the given shell does. The error is a syntax error or ErrDepth.
 func Parse(text, shell string) (*syntax.File, error) {
-	r := &Reader{rest: text}
-	return syntax.NewParser(syntax.Variant(variant(shell))).Parse(r, "")
+	p := parsers.Get().(*pooled)
+	p.reader.Reset(text)
+	syntax.Variant(variant(shell))(p.parser)
+	file, err := p.parser.Parse(&p.reader, "")
+	if err == nil { // a parser that failed keeps too much of what it was doing
+		p.reader.Reset("")
+		parsers.Put(p)
+	}
+	return file, err
 }
 
 // Complete says whether text is whole: a shell that reads it line by line would run it now and wait for nothing more.
