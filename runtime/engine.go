@@ -5,11 +5,12 @@ package runtime
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"cmd-exec-mcp/backends"
@@ -17,7 +18,6 @@ import (
 	"cmd-exec-mcp/runtime/audit"
 	"cmd-exec-mcp/runtime/config"
 	"cmd-exec-mcp/runtime/job"
-	"cmd-exec-mcp/runtime/policy"
 	"cmd-exec-mcp/runtime/session"
 	"cmd-exec-mcp/runtime/stream"
 	"github.com/rs/zerolog"
@@ -25,29 +25,35 @@ import (
 
 // Engine runs requests. It is safe for concurrent use until Close.
 type Engine struct {
-	config   *config.Config
-	log      zerolog.Logger
-	table    *session.Table
-	audit    *audit.Log // nil: none
-	tools    []*tool
-	data     string
-	outputs  string
-	protect  []string // files and folders that no output file may touch
-	backends map[backends.Config]backends.Backend
-	hooks    map[hooks.Config]hooks.Named
+	env       Env
+	log       zerolog.Logger
+	table     *session.Table
+	audit     *audit.Log // nil: none
+	data      string
+	outputs   string
+	protect   []string // files and folders that no output file may touch
+	now       atomic.Pointer[generation]
+	reloading sync.Mutex
 }
 
 // tool is a declared tool with everything it needs opened.
 type tool struct {
 	config.Tool
-	targets []target
-	hooks   []hooks.Named
-	secrets []string // values of the server's own environment that never appear in output
+	generation *generation
+	targets    []target
+	hooks      []hook
+	secrets    []string // values of the server's own environment that never appear in output
 }
 
 type target struct {
 	name    string
 	backend backends.Backend
+	shared  *shared
+}
+
+type hook struct {
+	hooks.Named
+	shared *shared
 }
 
 // Env is what the engine gets from main.
@@ -75,61 +81,28 @@ const spillAbove = 64 << 20
 
 // New opens what the config declares. Nothing is dialled. On an error everything that was opened is closed.
 func New(ctx context.Context, c *config.Config, env Env) (*Engine, error) {
-	e := &Engine{
-		config: c, log: env.Log, audit: env.Audit, data: env.Data, outputs: env.Outputs,
-		backends: map[backends.Config]backends.Backend{}, hooks: map[hooks.Config]hooks.Named{},
-	}
+	e := &Engine{env: env, log: env.Log, audit: env.Audit, data: env.Data, outputs: env.Outputs}
 	for _, own := range slices.Concat(env.Protect, c.Files) {
 		e.protect = append(e.protect, realPath(own))
 	}
+	e.table = session.NewTable(limitsOf(c), stream.NewSpill(filepath.Join(env.Data, "spill"), spillAbove))
+	first, err := e.generation(ctx, c, nil)
+	if err != nil {
+		return nil, err
+	}
+	e.now.Store(first)
+	return e, nil
+}
+
+func limitsOf(c *config.Config) session.Limits {
 	d := c.Defaults
-	e.table = session.NewTable(session.Limits{
+	return session.Limits{
 		Attached: c.Server.MaxConcurrent, Sessions: c.Server.MaxSessions,
 		Output:  stream.Limits{Bytes: d.MaxOutput},
 		Session: stream.Limits{Bytes: d.SessionMaxBytes, Lines: d.SessionMaxLines},
 		Inline:  d.InlineLimit, Preview: d.OutputLimit, Alive: d.AliveTimeout, MaxLife: d.MaxLife,
 		Queue: queue, Keep: keepEnded, Kept: keepNewest,
-	}, stream.NewSpill(filepath.Join(env.Data, "spill"), spillAbove))
-	for _, declared := range c.Tools {
-		t, err := e.open(ctx, declared, env)
-		if err != nil {
-			e.Close(ctx)
-			return nil, fmt.Errorf("%s: %s: %w", declared.Pos, declared.Name, err)
-		}
-		e.tools = append(e.tools, t)
 	}
-	return e, nil
-}
-
-// open opens a tool's backends and hooks; two tools that name the same value share what was opened.
-func (e *Engine) open(ctx context.Context, declared config.Tool, env Env) (*tool, error) {
-	t := &tool{Tool: declared}
-	for _, d := range declared.Targets {
-		backend, ok := e.backends[d.Backend]
-		if !ok {
-			opened, err := d.Backend.Open(ctx, backends.Env{Data: env.Data, Instance: env.Instance, Log: env.Log, Secrets: e.config.Secrets})
-			if err != nil {
-				return nil, err
-			}
-			backend = opened
-			e.backends[d.Backend] = opened
-		}
-		t.targets = append(t.targets, target{d.Name, backend})
-	}
-	for _, h := range declared.Hooks {
-		named, ok := e.hooks[h]
-		if !ok {
-			opened, err := h.Open(ctx, hooks.Env{Data: env.Data, Log: env.Log})
-			if err != nil {
-				return nil, err
-			}
-			named = opened
-			e.hooks[h] = opened
-		}
-		t.hooks = append(t.hooks, named)
-	}
-	t.secrets = append(secretValues(t.Redact, env.Environ), e.config.SecretValues...)
-	return t, nil
 }
 
 // secretValues are the values of variables whose names say that they are secret.
@@ -151,7 +124,7 @@ func secretValues(rules *stream.Rules, environ []string) []string {
 // tool finds a tool by name. Kind: NotFound.
 func (e *Engine) tool(name string) (*tool, error) {
 	var names []string
-	for _, t := range e.tools {
+	for _, t := range e.now.Load().tools {
 		if t.Name == name {
 			return t, nil
 		}
@@ -190,7 +163,7 @@ func (e *Engine) Running() int { return e.table.Running() }
 func (e *Engine) Check(ctx context.Context) []job.Check {
 	var checks []job.Check
 	seen := map[backends.Backend]bool{}
-	for _, t := range e.tools {
+	for _, t := range e.now.Load().tools {
 		for _, target := range t.targets {
 			checker, ok := target.backend.(backends.Checker)
 			if ok && !seen[target.backend] {
@@ -205,22 +178,11 @@ func (e *Engine) Check(ctx context.Context) []job.Check {
 // Close ends what runs by the kill ladder, then closes backends and hooks. ctx bounds it all.
 func (e *Engine) Close(ctx context.Context) error {
 	e.table.Close(ctx)
+	e.reloading.Lock()
+	defer e.reloading.Unlock()
 	var errs []error
-	for _, b := range e.backends {
-		errs = append(errs, b.Close(ctx))
+	for _, s := range e.now.Load().opened {
+		errs = append(errs, s.shut(ctx))
 	}
-	for _, h := range e.hooks {
-		errs = append(errs, h.Close(ctx))
-	}
-	errs = append(errs, os.RemoveAll(filepath.Join(e.data, "spill")))
-	return errors.Join(errs...)
-}
-
-// policyOf is the tool's policy, for the CLI's `policy` verbs.
-func (e *Engine) policyOf(name string) (*policy.Policy, error) {
-	t, err := e.tool(name)
-	if err != nil {
-		return nil, err
-	}
-	return t.Policy, nil
+	return errors.Join(errors.Join(errs...), os.RemoveAll(filepath.Join(e.data, "spill")))
 }

@@ -175,6 +175,9 @@ func (e *Engine) limits(p *prepared) (err error) {
 	}
 	req.Command.Timeout = p.timeout
 	p.wait = waitOf(p.tool, *req)
+	if soon := p.timeout - p.timeout/10; p.assumed && p.waiter.Pattern() && p.timeout > 0 && (p.wait < 0 || p.wait > soon) {
+		p.wait = soon // who waits for a prompt wants the session, not the end that is only the default
+	}
 	if req.Command.Stdin == job.StdinNull && (req.Detach || req.Command.TTY != nil || p.waiter.Pattern()) {
 		req.Command.Stdin = job.StdinPipe
 	}

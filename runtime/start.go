@@ -50,13 +50,15 @@ func (e *Engine) abandon(p *prepared, why error) {
 	if p.file != nil {
 		p.file.abandon()
 	}
-	if p.record != nil {
+	if p.recorded {
 		e.audit.After(audit.End{ID: p.record.ID, Time: time.Now().UTC(), Error: why.Error()})
 	}
+	p.release()
 }
 
 // ended logs and records the end of a command.
 func (e *Engine) ended(p *prepared, j *session.Job) {
+	defer p.release()
 	o := j.Summary()
 	line := e.log.Info()
 	switch {

@@ -9,8 +9,9 @@ import (
 
 // Tools describes the tools as they are configured. It dials nothing.
 func (e *Engine) Tools() []job.Tool {
-	tools := make([]job.Tool, len(e.tools))
-	for i, t := range e.tools {
+	now := e.now.Load()
+	tools := make([]job.Tool, len(now.tools))
+	for i, t := range now.tools {
 		tools[i] = e.describe(t)
 	}
 	return tools
@@ -18,7 +19,7 @@ func (e *Engine) Tools() []job.Tool {
 
 func (e *Engine) describe(t *tool) job.Tool {
 	first := t.targets[0].backend.Properties()
-	d := e.config.Defaults
+	d := t.generation.config.Defaults
 	out := job.Tool{
 		Name: t.Name, Kind: t.Kind, Description: t.Description, Isolated: first.Isolated, Stdin: first.Stdin, TTY: first.TTY,
 		Images: first.Images, Networks: first.Networks,

@@ -5,6 +5,8 @@ import (
 
 	cmdexecmcp "cmd-exec-mcp"
 	"cmd-exec-mcp/backends/all"
+	"cmd-exec-mcp/hooks"
+	"cmd-exec-mcp/hooks/wasm"
 	"cmd-exec-mcp/runtime/config"
 	"github.com/rs/zerolog"
 )
@@ -16,7 +18,7 @@ const embeddedName = "config.star (built in)"
 func builtin() string { return cmdexecmcp.Config }
 
 func options(log zerolog.Logger) config.Options {
-	return config.Options{Backends: all.Drivers(), Log: log}
+	return config.Options{Backends: all.Drivers(), Hooks: []hooks.Driver{wasm.Driver()}, Log: log}
 }
 
 // load evaluates the config that applies. Its errors are for the owner: exit status 2.

@@ -30,6 +30,7 @@ func (a *app) serve(ctx context.Context) error {
 		return err
 	}
 	server := mcp.New(o.Engine, mcp.Options{Version: version(), Log: o.log.With().Str("name", "mcp").Logger()})
+	go a.watch(ctx, o, server)
 	served := server.Serve(ctx, a.stdin, out)
 	hang := time.AfterFunc(closeWithin+time.Second, func() { os.Exit(exitDefect) })
 	defer hang.Stop()

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"cmd-exec-mcp/backends"
@@ -98,8 +99,21 @@ func Load(path string, o Options) (*Config, error) {
 		return nil, err
 	}
 	cfg.Path = path
-	cfg.Files = append([]string{path}, cfg.Files...)
+	cfg.Files = slices.Concat([]string{path}, cfg.Files, hookFiles(cfg))
 	return cfg, nil
+}
+
+// hookFiles are the files that hooks are made of: a change of one is a reason to reload.
+func hookFiles(c *Config) (files []string) {
+	for _, t := range c.Tools {
+		for _, h := range t.Hooks {
+			if f, ok := h.(interface{ Files() []string }); ok {
+				files = append(files, f.Files()...)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
 }
 
 // Parse evaluates src, as Load does. Relative paths are relative to dir; with dir "" there is nothing to load().

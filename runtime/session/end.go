@@ -134,7 +134,7 @@ func (j *Job) alive() time.Duration {
 	if j.spec.Request.Alive != 0 {
 		return j.spec.Request.Alive
 	}
-	return j.table.limits.Alive
+	return j.table.limits.Load().Alive
 }
 
 // watch starts the clocks of a session: its life without a call, and in all.
@@ -146,7 +146,7 @@ func (j *Job) watch() {
 		}
 		j.mu.Unlock()
 	}
-	if life := j.table.limits.MaxLife; life > 0 {
+	if life := j.table.limits.Load().MaxLife; life > 0 {
 		j.after(life-time.Since(j.started), func() { j.end(context.Background(), job.Killed) })
 	}
 }

@@ -109,9 +109,9 @@ func (t *Table) Start(ctx context.Context, spec Spec, sink job.Sink) (*Job, erro
 
 func (t *Table) outputLimits(session bool) stream.Limits {
 	if session {
-		return t.limits.Session
+		return t.limits.Load().Session
 	}
-	return t.limits.Output
+	return t.limits.Load().Output
 }
 
 func (j *Job) start(ctx context.Context, sink job.Sink) error {

@@ -50,7 +50,7 @@ func (j *Job) preview(r *job.Result, style stream.Style) {
 	r.OutputFile = j.spec.Request.OutputFile
 	view := j.log.View(0, 0)
 	total := j.log.Total(j.pump.out.stream)
-	view.Stdout = cut(view.Stdout, j.table.limits.Preview)
+	view.Stdout = cut(view.Stdout, j.table.limits.Load().Preview)
 	view.Merged, style.View.Merged = view.Stdout, false // the file holds standard output alone
 	shown := stream.Part(view, style, true)
 	j.fill(r, shown)
@@ -76,7 +76,7 @@ func (j *Job) inline(view job.View) int {
 	if view.Limit > 0 {
 		return view.Limit
 	}
-	return j.table.limits.Inline
+	return j.table.limits.Load().Inline
 }
 
 // state is everything of a result but the output.
@@ -139,7 +139,7 @@ func (j *Job) read(r job.Read, grep *regexp.Regexp) (job.Result, error) {
 	var view stream.View
 	switch {
 	case grep != nil:
-		view = j.log.Grep(grep, from, limit)
+		view = j.log.Grep(grep, from, limit, r.Tail)
 	case r.Tail > 0:
 		view = j.log.Tail(r.Tail)
 	default:
@@ -153,11 +153,26 @@ func (j *Job) read(r job.Read, grep *regexp.Regexp) (job.Result, error) {
 
 	shown := stream.Part(view, stream.Style{View: r.View, Session: j.id, Limit: limit}, over)
 	j.fill(&result, shown)
-	if plain {
+	switch {
+	case plain:
 		j.look(&result, r.View)
+	case grep != nil:
+		result.Notes = append(result.Notes, matched(view.Matches))
 	}
 	result.Offset, result.Next, result.Dropped = view.From, view.Next, view.Dropped
 	return result, err
+}
+
+// matched says where lines are, so that what is around one can be read.
+func matched(at []int64) string {
+	switch n := len(at); n {
+	case 0:
+		return "no line matches"
+	case 1:
+		return fmt.Sprintf("one line matches, at offset %d", at[0])
+	default:
+		return fmt.Sprintf("%d lines match, the first at offset %d, the last at offset %d", n, at[0], at[n-1])
+	}
 }
 
 // look puts what the terminal shows in the place of the output, while a program has it to itself: an editor or a menu

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cmd-exec-mcp/runtime/job"
@@ -33,7 +34,7 @@ type Limits struct {
 
 // Table holds all jobs, attached ones too, so that Close reaches them. It is safe for concurrent use.
 type Table struct {
-	limits Limits
+	limits atomic.Pointer[Limits]
 	spill  *stream.Spill
 	slots  chan struct{}
 
@@ -46,7 +47,9 @@ type Table struct {
 
 // NewTable returns an empty table. Long logs go to spill, which may be nil.
 func NewTable(l Limits, spill *stream.Spill) *Table {
-	return &Table{limits: l, spill: spill, slots: make(chan struct{}, l.Attached), jobs: map[string]*Job{}}
+	t := &Table{spill: spill, slots: make(chan struct{}, l.Attached), jobs: map[string]*Job{}}
+	t.limits.Store(&l)
+	return t
 }
 
 // acquire takes a slot for an attached job. Kinds: Busy, Canceled.
@@ -56,7 +59,7 @@ func (t *Table) acquire(ctx context.Context) error {
 		return nil
 	default:
 	}
-	timer := time.NewTimer(t.limits.Queue)
+	timer := time.NewTimer(t.limits.Load().Queue)
 	defer timer.Stop()
 	select {
 	case t.slots <- struct{}{}:
@@ -64,7 +67,7 @@ func (t *Table) acquire(ctx context.Context) error {
 	case <-ctx.Done():
 		return canceled(ctx)
 	case <-timer.C:
-		return job.Errorf(job.Busy, "%d commands are running, which is the limit", t.limits.Attached).
+		return job.Errorf(job.Busy, "%d commands are running, which is the limit", t.limits.Load().Attached).
 			WithHint("wait for one to end, or kill a session; the owner can raise server(max_concurrent=)")
 	}
 }
@@ -88,7 +91,7 @@ func (t *Table) add(j *Job, listed bool) error {
 }
 
 func (t *Table) full() *job.Error {
-	return job.Errorf(job.Busy, "%d sessions are running, which is the limit", t.limits.Sessions).
+	return job.Errorf(job.Busy, "%d sessions are running, which is the limit", t.limits.Load().Sessions).
 		WithHint("end one with action=\"kill\"; action=\"list\" shows them; the owner can raise server(max_sessions=)")
 }
 
@@ -97,7 +100,7 @@ func (t *Table) listLocked(j *Job) bool {
 		return true
 	}
 	if !j.retired {
-		if t.sessions >= t.limits.Sessions {
+		if t.sessions >= t.limits.Load().Sessions {
 			return false
 		}
 		t.sessions++
@@ -120,7 +123,7 @@ func (t *Table) Get(tool, id string) (*Job, error) {
 	t.mu.Unlock()
 	if j == nil || !j.readable() {
 		return nil, job.Errorf(job.NotFound, "no session %q", id).
-			WithHint("action=\"list\" shows this tool's sessions; ended ones can be read for %s", t.limits.Keep)
+			WithHint("action=\"list\" shows this tool's sessions; ended ones can be read for %s", t.limits.Load().Keep)
 	}
 	if j.spec.Request.Tool != tool {
 		return nil, job.Errorf(job.NotFound, "session %q belongs to another tool", id).WithHint("use %s for it", j.spec.Request.Tool)
@@ -175,14 +178,14 @@ func (t *Table) keep(j *Job) {
 	j.kept = true
 	t.ended = append(t.ended, j)
 	var old []*Job
-	if extra := len(t.ended) - t.limits.Kept; extra > 0 {
+	if extra := len(t.ended) - t.limits.Load().Kept; extra > 0 {
 		old = slices.Clone(t.ended[:extra])
 	}
 	t.mu.Unlock()
 	for _, o := range old {
 		t.forget(o)
 	}
-	j.expire(t.limits.Keep)
+	j.expire(t.limits.Load().Keep)
 }
 
 // forget removes j and frees its log.
@@ -194,6 +197,24 @@ func (t *Table) forget(j *Job) {
 	t.mu.Unlock()
 	if present {
 		j.free()
+	}
+}
+
+// Limit puts other limits in force. What runs keeps its own; the number of slots and sessions stays as it was.
+func (t *Table) Limit(l Limits) {
+	old := t.limits.Load()
+	l.Attached, l.Sessions = old.Attached, old.Sessions
+	t.limits.Store(&l)
+}
+
+// EndTool ends the jobs of a tool that is no more, without waiting for them.
+func (t *Table) EndTool(ctx context.Context, tool string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range t.jobs {
+		if j.spec.Request.Tool == tool {
+			go j.end(context.WithoutCancel(ctx), job.Killed)
+		}
 	}
 }
 

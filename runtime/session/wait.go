@@ -139,7 +139,7 @@ func (j *Job) handOver(late bool) {
 	if j.spec.Assumed && j.timeout != nil {
 		j.timeout.Stop()
 	}
-	j.log.Limit(j.table.limits.Session)
+	j.log.Limit(j.table.limits.Load().Session)
 	j.Visit()()
 	j.watch()
 	if late {
