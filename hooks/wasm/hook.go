@@ -26,9 +26,12 @@ type Hook struct {
 
 	cancel context.CancelFunc // of the loading
 	loaded chan struct{}      // closed when guest, events and err are set
+	closed chan struct{}      // closed when nothing is left
 	guest  *guest
 	events event
 	err    *fault
+
+	closing sync.Once
 
 	mu     sync.Mutex
 	status Status
@@ -169,28 +172,26 @@ func (h *Hook) configure(config map[string]any) error {
 	return nil
 }
 
-// Close waits for the calls under way and frees the guest. When ctx ends first, that happens once they have ended.
+// Close waits for the calls under way and frees the guest. When ctx ends first, that happens once they have ended. It may
+// be called more than once.
 func (h *Hook) Close(ctx context.Context) error {
 	h.cancel()
-	free := func(ctx context.Context) error {
-		select {
-		case <-h.loaded:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		if err := h.pool.drain(ctx); err != nil {
-			return err
-		}
-		if h.guest != nil {
-			h.guest.close()
-		}
+	h.closing.Do(func() {
+		go func() {
+			defer close(h.closed)
+			<-h.loaded
+			h.pool.drain()
+			if h.guest != nil {
+				h.guest.close()
+			}
+		}()
+	})
+	select {
+	case <-h.closed:
 		return nil
+	case <-ctx.Done():
+		return job.Errorf(job.Lost, "hook %s still runs: %w", h.name, ctx.Err()).WithHint("it is freed when its call ends")
 	}
-	if err := free(ctx); err != nil {
-		go free(context.Background())
-		return job.Errorf(job.Lost, "hook %s still runs: %w", h.name, err).WithHint("it is freed when its call ends")
-	}
-	return nil
 }
 
 var _ hooks.Hook = (*Hook)(nil)

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"context"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -110,9 +109,6 @@ func TestBudget(t *testing.T) {
 
 // The worst function that the scan lets through compiles in bounded time.
 func TestWorstFunctionCompiles(t *testing.T) {
-	if os.Getenv("CEM_SLOW") == "" && testing.Short() {
-		t.Skip("compiles for a second or more")
-	}
 	division := `(i32.div_u (i32.div_u (i32.div_u (i32.div_u (local.get $b) (local.get $b)) (local.get $a)) (local.get $a)) (i32.const 1))`
 	src := text(`(func $f (param $a i32) (param $b i32) (block ` + strings.Repeat(`(br_if 0 `+division+`)`, maxBlocks-1) + `)) ` + echo)
 	h := hook(t, src)

@@ -79,19 +79,14 @@ func (p *pool) give(i *instance, broken bool) {
 	<-p.slots
 }
 
-// drain refuses new calls and waits for those under way. An error means that ctx ended first.
-func (p *pool) drain(ctx context.Context) error {
+// drain refuses new calls and waits for those under way.
+func (p *pool) drain() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	for range cap(p.slots) {
-		select {
-		case p.slots <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		p.slots <- struct{}{}
 	}
-	return nil
 }
 
 // instances counts those that live.

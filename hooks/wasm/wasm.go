@@ -123,7 +123,7 @@ func (c *Config) Open(_ context.Context, env hooks.Env) (hooks.Named, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hook{
 		name: name, allow: c.OnError == "allow", log: env.Log.With().Str("name", "hook").Str("hook", name).Logger(), trace: c.Trace,
-		features: features(), pool: newPool(c.Pool, c.QueueTimeout), cancel: cancel, loaded: make(chan struct{}),
+		features: features(), pool: newPool(c.Pool, c.QueueTimeout), cancel: cancel, loaded: make(chan struct{}), closed: make(chan struct{}),
 		status: Status{State: "loading", Size: int64(len(m.bytes))},
 	}
 	if err := h.configure(c.Config); err != nil {
