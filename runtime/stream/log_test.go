@@ -292,7 +292,7 @@ func TestLogConcurrent(t *testing.T) {
 				}
 				at = v.Next
 				l.Tail(5)
-				l.Grep(regexp.MustCompile("line 77"), at, 100)
+				l.Grep(regexp.MustCompile("line 77"), at, 100, 0)
 				Show(l, Style{Limit: 1000})
 			}
 		})
@@ -334,8 +334,8 @@ func TestSpill(t *testing.T) {
 	m.check(t, l.View(0, 0), begin, end)
 	l.Finish()
 	m.check(t, l.View(0, 0), begin, end)
-	v := l.Grep(regexp.MustCompile(`number 123\d$`), 0, 0)
-	if want := "1231:this is line number 1230\n"; !strings.HasPrefix(string(v.Stdout), want) {
+	v := l.Grep(regexp.MustCompile(`number 123\d$`), 0, 0, 0)
+	if want := "this is line number 1230\n"; !strings.HasPrefix(string(v.Stdout), want) {
 		t.Errorf("grep: got %.80q, want %q first", v.Stdout, want)
 	}
 	l.Close()
@@ -392,7 +392,7 @@ func FuzzLog(f *testing.F) {
 		}
 		l.View(int64(from), int(limit))
 		l.Tail(int(limit))
-		l.Grep(regexp.MustCompile("o"), int64(from), int(limit))
+		l.Grep(regexp.MustCompile("o"), int64(from), int(limit), 0)
 		for _, view := range []job.View{{}, {Raw: true}, {Merged: true}, {Base64: true}} {
 			s := Show(l, Style{View: view, Limit: int(limit)})
 			if !utf8.Valid(s.Stdout.Data) || !utf8.Valid(s.Stderr.Data) || s.Stdout.Omitted < 0 || s.Stdout.Omitted > s.Stdout.Total {

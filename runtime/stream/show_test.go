@@ -228,12 +228,12 @@ func TestGrep(t *testing.T) {
 		re       string
 		out, err string
 	}{
-		{"^one", "1:one\n4:one more\n", ""},
-		{"o", "1:one\n2:two\n4:one more\n5:last one\n", "1:err one\n2:err two\n"},
-		{"three", "3:three\n", ""},
+		{"^one", "one\none more\n", ""},
+		{"o", "one\ntwo\none more\nlast one\n", "err one\nerr two\n"},
+		{"three", "three\n", ""},
 		{"none", "", ""},
 	} {
-		v := l.Grep(regexp.MustCompile(c.re), 0, 0)
+		v := l.Grep(regexp.MustCompile(c.re), 0, 0, 0)
 		if string(v.Stdout) != c.out || string(v.Stderr) != c.err || v.Next != l.End() {
 			t.Errorf("%s: got %q %q to %d", c.re, v.Stdout, v.Stderr, v.Next)
 		}
@@ -245,13 +245,13 @@ func TestGrepInSteps(t *testing.T) {
 	text := numbered(300_000)
 	l := logOf(Limits{Bytes: 1 << 20}, text)
 	re := regexp.MustCompile(`000\d$`)
-	all := l.Grep(re, 0, 0)
+	all := l.Grep(re, 0, 0, 0)
 	if all.Dropped == 0 {
 		t.Fatal("nothing was dropped")
 	}
 	var got []byte
 	for at := int64(0); at < l.End(); {
-		v := l.Grep(re, at, 500)
+		v := l.Grep(re, at, 500, 0)
 		if v.Next <= at {
 			t.Fatalf("from %d to %d", at, v.Next)
 		}
@@ -261,17 +261,38 @@ func TestGrepInSteps(t *testing.T) {
 	if !bytes.Equal(got, all.Stdout) {
 		t.Errorf("in steps %d bytes, at once %d", len(got), len(all.Stdout))
 	}
-	for line := range bytes.Lines(got) {
-		var a, b int
-		if n, err := fmt.Sscanf(string(line), "%d:line %d", &a, &b); n != 2 || a != b {
-			t.Fatalf("%q: %v", line, err)
+	lines := bytes.Count(all.Stdout, []byte("\n"))
+	for i, at := range all.Matches {
+		line, _, _ := bytes.Cut(l.View(at, 100).Stdout, []byte("\n"))
+		if !re.Match(line) || lines != len(all.Matches) {
+			t.Fatalf("match %d of %d is %q", i, lines, line)
+		}
+	}
+}
+
+func TestGrepLast(t *testing.T) {
+	l := logOf(Limits{}, numbered(1000))
+	for _, c := range []struct {
+		limit, last int
+		want        string
+		next        int64
+	}{
+		{0, 2, "line 000998\nline 000999\n", 12000},
+		{12, 2, "line 000999\n", 12000},
+		{30, 0, "line 000990\nline 000991\n", 12 * 991},
+		{1, 0, "line 000990\n", 12 * 990},
+		{24, 0, "line 000990\nline 000991\n", 12 * 991},
+	} {
+		v := l.Grep(regexp.MustCompile(`00099\d`), 0, c.limit, c.last)
+		if string(v.Stdout) != c.want || v.Next != c.next {
+			t.Errorf("limit %d, last %d: got %q to %d, want %q to %d", c.limit, c.last, v.Stdout, v.Next, c.want, c.next)
 		}
 	}
 }
 
 func TestGrepLongLine(t *testing.T) {
 	l := logOf(Limits{}, strings.Repeat("x", 500_000)+"needle"+strings.Repeat("y", 500_000)+"\n")
-	v := l.Grep(regexp.MustCompile("needle"), 0, 0)
+	v := l.Grep(regexp.MustCompile("needle"), 0, 0, 0)
 	if len(v.Stdout) > grepLine+20 || !strings.Contains(string(v.Stdout), "xneedley") {
 		t.Errorf("got %d bytes", len(v.Stdout))
 	}

@@ -14,6 +14,8 @@ type View struct {
 	Stdout, Stderr []byte
 	Merged         []byte // both in the order they came; terminal output, which is Merged, counts as Stdout too
 
+	Matches []int64 // of Grep: where the lines begin
+
 	end bool // the end of it is what matters, if it is too long to be shown
 }
 
