@@ -166,7 +166,7 @@ func (b *Backend) fail(what string, err error) error {
 	var dial *net.OpError
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return job.Errorf(job.Timeout, "%s: Docker at %s did not answer in time; nothing is confirmed", what, where).
+		return job.Errorf(job.Timeout, "%s: Docker at %s did not answer in time", what, where).
 			WithHint("`docker info` says whether the engine is stuck")
 	case errors.Is(err, context.Canceled):
 		return job.Errorf(job.Canceled, "%s: the call was cancelled", what)

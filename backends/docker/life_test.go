@@ -269,7 +269,7 @@ func stall(t *testing.T, host string, freeze, thaw func()) {
 			b.pool.empty()
 		}
 		_, err := b.Start(ctx, cmd, backends.IO{Stdout: fatal{t}})
-		if kind := job.KindOf(err); kind != job.Lost && kind != job.Timeout || !strings.Contains(err.Error(), "confirmed") {
+		if kind := job.KindOf(err); kind != job.Lost && kind != job.Timeout || !strings.Contains(err.Error(), "did not answer in time") {
 			t.Errorf("%s: %v", image, err)
 		}
 		cancel()
