@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ const (
 // limits bound a guest.
 type limits struct {
 	timeout   time.Duration
+	compile   time.Duration // 0: compileTime
 	pages     uint32
 	unmetered bool
 }
@@ -38,7 +40,7 @@ type guest struct {
 // compile makes a guest of a module that passed scan. folder is where compiled code is kept for the next start; "" for
 // nowhere. A kept file that cannot be used is no reason to fail.
 func compile(ctx context.Context, m *module, l limits, folder string) (*guest, error) {
-	ctx, cancel := context.WithTimeout(ctx, compileTime)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(l.compile, compileTime))
 	defer cancel()
 	binary := m.rewrite(!l.unmetered)
 	g, err := compileWith(ctx, m, binary, l, openCache(folder))
@@ -66,7 +68,7 @@ func compileWith(ctx context.Context, m *module, binary []byte, l limits, cache 
 	if err != nil {
 		g.close()
 		if ctx.Err() != nil {
-			err = fmt.Errorf("compiling it takes longer than %s", compileTime)
+			err = fmt.Errorf("compiling it takes longer than %s", cmp.Or(l.compile, compileTime))
 		}
 		return nil, err
 	}

@@ -42,6 +42,8 @@ type Config struct {
 	Unmetered bool
 	// Trace hears what each call needed, if it is set. It may be called concurrently.
 	Trace func(Usage)
+	// CompileTime is how long compiling may take; 0: 30 s. Under the race detector on a busy machine a Go guest needs more.
+	CompileTime time.Duration
 
 	digest string // of the file when it was validated
 }
@@ -131,7 +133,7 @@ func (c *Config) Open(_ context.Context, env hooks.Env) (hooks.Named, error) {
 		return hooks.Named{}, job.Errorf(job.Invalid, "config of hook %s: %w", name, err).WithHint("use strings, numbers, lists and dicts")
 	}
 	events, _ := m.check()
-	go h.load(ctx, m, limits{timeout: c.Timeout, pages: uint32(c.Memory / pageSize), unmetered: c.Unmetered}, cacheFolder(env), events)
+	go h.load(ctx, m, limits{timeout: c.Timeout, pages: uint32(c.Memory / pageSize), unmetered: c.Unmetered, compile: c.CompileTime}, cacheFolder(env), events)
 	return hooks.Named{Name: name, Allow: h.allow, Hook: h}, nil
 }
 
