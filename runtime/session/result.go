@@ -112,9 +112,7 @@ func (j *Job) Read(ctx context.Context, r job.Read) (job.Result, error) {
 	if err != nil {
 		return job.Result{}, err
 	}
-	j.mu.Lock()
-	from := j.cursor // unread output counts as already come
-	j.mu.Unlock()
+	from := j.unread() // unread output counts as already come
 	if r.Offset >= 0 {
 		from = r.Offset
 	}
@@ -122,6 +120,13 @@ func (j *Job) Read(ctx context.Context, r job.Read) (job.Result, error) {
 		return job.Result{}, err
 	}
 	return j.read(r, grep)
+}
+
+// unread is the position of the first byte that no plain read has returned.
+func (j *Job) unread() int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.cursor
 }
 
 func (j *Job) read(r job.Read, grep *regexp.Regexp) (job.Result, error) {

@@ -47,6 +47,9 @@ func (j *Job) Send(ctx context.Context, in job.Input) (job.Result, error) {
 	if err := j.await(ctx, read, from); err != nil {
 		return job.Result{}, err
 	}
+	if grep != nil && in.Offset == job.Unread { // lines from before the send are no answer to it
+		in.Offset = j.unread()
+	}
 	result, err := j.read(in.Read, grep)
 	result.Sent, result.Held = sent, held
 	result.Notes = append(result.Notes, notes...)
