@@ -60,6 +60,7 @@ type hook struct {
 type Env struct {
 	Data     string // this instance's folder; it exists and goes with the instance
 	Outputs  string // where relative output files go if the working directory is not on this host
+	Cache    string // a folder that outlives the instance
 	Instance string
 	Log      zerolog.Logger
 	Environ  []string // the server's environment, for the values that redaction hides

@@ -115,7 +115,7 @@ built-in config applies: commands on this host, with a short blacklist.`,
 	flags.StringVar(&a.dataFlag, "data", "", "folder for the log, spill files and caches (default: the user's state folder)")
 	flags.StringVar(&a.logLevel, "log-level", "", "debug, info, warning or error (default: as the config says)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &status{exitConfig, err} })
-	root.AddCommand(a.execVerb(), a.checkVerb(), a.initVerb(), a.doctorVerb(), a.demoVerb(), a.policyVerb(), a.stubVerb(), a.versionVerb())
+	root.AddCommand(a.execVerb(), a.checkVerb(), a.initVerb(), a.doctorVerb(), a.demoVerb(), a.policyVerb(), a.hookVerb(), a.stubVerb(), a.versionVerb())
 	root.CompletionOptions.DisableDefaultCmd = false
 	return root
 }
