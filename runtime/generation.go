@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"sync"
 
@@ -106,7 +105,7 @@ func (o *opener) tool(ctx context.Context, declared config.Tool) (*tool, error) 
 	}
 	for _, h := range declared.Hooks {
 		s, err := o.share(h, func() (any, func(context.Context) error, error) {
-			named, err := h.Open(ctx, hooks.Env{Data: o.engine.data, Cache: filepath.Join(o.engine.env.Cache, "wasm"), Log: o.engine.log})
+			named, err := h.Open(ctx, hooks.Env{Data: o.engine.data, Cache: o.engine.env.Cache, Log: o.engine.log})
 			if err != nil {
 				return nil, nil, err
 			}
