@@ -38,12 +38,14 @@ type Options struct {
 	Version      string
 	Instructions string         // for the model, sent with initialize
 	Log          zerolog.Logger // never gets arguments or output, which may hold secrets
+	Ending       func()         // called when calls are cancelled since their client is gone; nil: nothing. It must not block
 }
 
 // Server serves one engine to any number of connections. Its methods may be called concurrently.
 type Server struct {
 	engine   Engine
 	log      zerolog.Logger
+	ending   func()
 	lib      *server.MCPServer
 	tools    atomic.Pointer[map[string]*tool]
 	conns    atomic.Int64 // connections so far: each has a name of its own
@@ -52,7 +54,7 @@ type Server struct {
 
 // New makes a server. A tool that CheckTool refuses is left out and logged.
 func New(e Engine, o Options) *Server {
-	s := &Server{engine: e, log: o.Log}
+	s := &Server{engine: e, log: o.Log, ending: o.Ending}
 	s.lib = server.NewMCPServer("cmd-exec-mcp", o.Version,
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(false, false), server.WithInstructions(o.Instructions))
 	s.addResources()

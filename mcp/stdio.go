@@ -97,6 +97,9 @@ func (c *conn) drain(cancel context.CancelCauseFunc) {
 	case <-time.After(grace):
 	}
 	cancel(errShutdown)
+	if c.server.ending != nil {
+		c.server.ending()
+	}
 	select {
 	case <-done:
 	case <-time.After(afterGrace):

@@ -260,16 +260,18 @@ func TestEndInMidCall(t *testing.T) {
 func TestHangingCall(t *testing.T) {
 	e := newFake()
 	started, release := make(chan struct{}), make(chan struct{})
-	defer close(release)
+	ending := make(chan struct{})
 	e.exec = func(context.Context, job.Request, job.Sink) (job.Result, error) {
 		close(started)
 		<-release
 		return job.Result{}, nil
 	}
-	c := dial(t, e)
+	c := dialServer(t, New(e, Options{Ending: func() { close(ending) }}))
+	defer close(release)
 	c.send(callLine("1", `{"command":"x"}`))
 	<-started
 	c.in.Close()
+	<-ending // while the call still runs
 	if err := c.wait(); err != nil {
 		t.Error(err)
 	}

@@ -41,5 +41,9 @@ func (e *Engine) SessionKill(ctx context.Context, tool, id string) (job.Result, 
 	return j.Kill(ctx)
 }
 
+// EndAll ends every command by the ladder, side by side. Nothing can be started any more. Close does so too; this is for a
+// server that still answers calls.
+func (e *Engine) EndAll(ctx context.Context) { e.table.Close(ctx) }
+
 // Sessions lists a tool's sessions, ended ones that can still be read included.
 func (e *Engine) Sessions(tool string) []job.SessionInfo { return e.table.List(tool) }

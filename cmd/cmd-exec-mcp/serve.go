@@ -29,10 +29,13 @@ func (a *app) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	server := mcp.New(o.Engine, mcp.Options{Version: version(), Log: o.log.With().Str("name", "mcp").Logger()})
+	server := mcp.New(o.Engine, mcp.Options{
+		Version: version(), Log: o.log.With().Str("name", "mcp").Logger(),
+		Ending: func() { go o.EndAll(context.WithoutCancel(ctx)) }, // sessions go down the ladder together with the calls
+	})
 	go a.watch(ctx, o, server)
 	served := server.Serve(ctx, a.stdin, out)
-	hang := time.AfterFunc(closeWithin+time.Second, func() { os.Exit(exitDefect) })
+	hang := time.AfterFunc(closeWithin+100*time.Millisecond, func() { os.Exit(exitDefect) })
 	defer hang.Stop()
 	closed := o.close()
 	if served != nil {

@@ -218,7 +218,8 @@ func (t *Table) EndTool(ctx context.Context, tool string) {
 	}
 }
 
-// Close ends every job by the ladder, side by side, and returns when all have ended or ctx is done.
+// Close ends every job by the ladder, side by side, and returns when all have ended or ctx is done: a hook or a disk that
+// hangs may keep a job from being over. It may be called again, also at the same time.
 func (t *Table) Close(ctx context.Context) {
 	t.mu.Lock()
 	t.closed = true
@@ -231,7 +232,12 @@ func (t *Table) Close(ctx context.Context) {
 	for _, j := range all {
 		wg.Go(func() { j.end(ctx, job.Killed) })
 	}
-	wg.Wait()
+	ended := make(chan struct{})
+	go func() {
+		wg.Wait()
+		close(ended)
+	}()
+	wait(ctx, ended)
 	for _, j := range all {
 		t.forget(j)
 	}
