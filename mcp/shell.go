@@ -106,6 +106,7 @@ func needsCommand(a *args, req job.Request) {
 		a.fail("commands and command cannot be given together").WithHint("put every command into commands")
 	case len(req.Commands) == 0 && req.Command.Script == "":
 		e := a.fail("command is required")
+		e.WithHint("give the shell text as command, or session_id with an action")
 		if len(a.notes) > 0 {
 			e.WithHint("%s", a.notes[0])
 		}
@@ -237,7 +238,7 @@ func (t *tool) fields(a *args) map[string]bool {
 func positive(a *args, name string) time.Duration {
 	d, given := a.seconds(name)
 	if given && d == 0 {
-		a.fail("%s must be more than 0 seconds, or -1 for no limit", name)
+		a.fail("%s must be more than 0 seconds, or -1 for no limit", name).WithHint("leave %s out for its default", name)
 	}
 	return d
 }

@@ -293,7 +293,10 @@ func TestN3NearName(t *testing.T) {
 
 func TestN3HintOfAShell(t *testing.T) {
 	b := closed(t, open(t))
-	for script, want := range map[string]string{"ehco x": "did you mean echo?", "true; ehco": "did you mean echo?", "/etc/passwd": "chmod", "exit 127": "", "echo hi": ""} {
+	for script, want := range map[string]string{
+		"ehco x": "did you mean echo?", "true; ehco": "did you mean echo?", "/etc/passwd": "chmod",
+		"/bin/echo $(head -c 3000000 /dev/zero | tr '\\0' a)": "on stdin", "exit 127": "", "echo hi": "",
+	} {
 		for _, shell := range []string{"bash", "sh"} {
 			if a := must(t, b, job.Command{Script: script, Shell: shell}); !strings.Contains(a.exit.Hint, want) || want == "" && a.exit.Hint != "" {
 				t.Errorf("%s %q: %+v", shell, script, a)

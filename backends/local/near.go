@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,9 @@ var shellNotFound = sync.OnceValue(func() *regexp.Regexp {
 func hint(code int, said []byte, search string) string {
 	switch code {
 	case 126:
+		if bytes.Contains(said, []byte("rgument list too long")) {
+			return "pass the data on stdin or in a file, or in parts with xargs"
+		}
 		return "chmod +x makes a file executable; or run it with its interpreter"
 	case 127:
 		if m := shellNotFound().FindSubmatch(said); m != nil {
