@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -113,7 +114,7 @@ func (e *Engine) mayReplace(path string) (fs.FileMode, error) {
 // owns says whether path is one of the server's own files or lies in one of its folders, under whatever name. found is
 // nil when nothing is there.
 func (e *Engine) owns(path string, found fs.FileInfo) bool {
-	for _, own := range e.protect {
+	for _, own := range slices.Concat(e.protect, e.now.Load().config.Files) { // a reload may have read other files
 		if within, err := filepath.Rel(own, path); err == nil && filepath.IsLocal(within) {
 			return true
 		}
