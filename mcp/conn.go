@@ -20,6 +20,8 @@ type conn struct {
 	out     *writer
 	session *session
 	places  chan struct{}
+	idle    chan func()   // to a goroutine that has nothing to do
+	spare   chan struct{} // one for each of those
 
 	pending []func() // requests that were read and not begun; the read loop's own
 
@@ -43,6 +45,8 @@ func (s *Server) connect(ctx context.Context, w interface{ Write([]byte) (int, e
 		server:  s,
 		out:     newWriter(w),
 		places:  make(chan struct{}, maxRequests),
+		idle:    make(chan func()),
+		spare:   make(chan struct{}, 8),
 		running: map[string]*request{},
 		asked:   map[string]chan message{},
 		session: newSession(fmt.Sprintf("stdio-%d", s.conns.Add(1))),
@@ -108,16 +112,41 @@ func (c *conn) launch() bool {
 		if closed {
 			break
 		}
-		go func() {
-			defer func() {
-				<-c.places
-				c.busy.Done()
-			}()
-			work()
-		}()
+		select {
+		case c.idle <- work:
+		default:
+			go c.work(work)
+		}
 	}
 	c.pending = c.pending[:0]
 	return true
+}
+
+// work does one request after another. A goroutine that is used again has a stack that fits; growing a new one costs
+// more than reading and writing the messages.
+func (c *conn) work(do func()) {
+	for {
+		c.do(do)
+		select {
+		case c.spare <- struct{}{}:
+		default:
+			return
+		}
+		select {
+		case do = <-c.idle:
+			<-c.spare
+		case <-c.session.ended:
+			return
+		}
+	}
+}
+
+func (c *conn) do(work func()) {
+	defer func() {
+		<-c.places
+		c.busy.Done()
+	}()
+	work()
 }
 
 // place waits for a free place. Usually there is one, and then no timer is made.

@@ -30,6 +30,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	defer c.disconnect()
 
+	in, release := pollable(in)
+	defer release()
 	ended := make(chan error, 1)
 	go func() { ended <- c.read(in) }()
 	select {

@@ -217,8 +217,8 @@ func (g *cgroup) close() {
 // populated says whether a process lives in the folder or below.
 func (g *cgroup) populated() bool {
 	var buf [64]byte
-	n, _ := g.events.ReadAt(buf[:], 0)
-	return bytes.Contains(buf[:n], []byte("populated 1"))
+	n, _ := unix.Pread(int(g.events.Fd()), buf[:], 0) // os.File would read on to the end
+	return bytes.Contains(buf[:max(n, 0)], []byte("populated 1"))
 }
 
 // kill ends everything in the folder, which is then not used again: Linux 6.18 kills whatever is cloned into it later.
