@@ -162,9 +162,14 @@ func TestFiles(t *testing.T) {
 		t.Errorf("a write without a session: %v", err)
 	}
 
+}
+
+// TestFilesInMemory: with a read-only root the folders in memory are what can be written, and the archive does not see them.
+func TestFilesInMemory(t *testing.T) {
+	ctx := t.Context()
 	readonly := open(t, func(c *Config) { c.ReadonlyRoot, c.Tmpfs = true, map[string]string{"/tmp": "size=1m"} })
-	p, _ = session(t, readonly, job.Command{Script: "cat", Stdin: job.StdinPipe})
-	files = p.(backends.Filer).Files()
+	p, _ := session(t, readonly, job.Command{Script: "cat", Stdin: job.StdinPipe})
+	files := p.(backends.Filer).Files()
 	if _, err := files.Write(ctx, "/home/x", nil); job.KindOf(err) != job.Denied {
 		t.Errorf("a read-only root: %v", err)
 	}
