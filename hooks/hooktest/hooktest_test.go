@@ -116,7 +116,7 @@ func TestBudget(t *testing.T) {
 	}
 	text := strings.Repeat("x", 20_000)
 	cases := []Case{{Name: "x", Filter: &text, Cuts: "none", Want: Want{Output: &text}}}
-	short := func(c *wasm.Config) { c.Timeout = 10 * time.Millisecond }
+	short := func(c *wasm.Config) { c.Timeout = 30 * time.Millisecond }
 	results, err := Run(context.Background(), write(t, module), cases, Options{Budget: true, Hook: short})
 	if err != nil || !strings.Contains(results[0].Failure, "more than half") {
 		t.Errorf("got %+v, %v", results, err)

@@ -75,9 +75,9 @@ func runCase(ctx context.Context, path string, c Case, o Options, cache string) 
 		if r.Failure == "" {
 			r.Failure = compare(c.Want, got)
 		}
-	}
-	if r.Failure == "" && o.Budget && r.Fuel*2 > r.Budget {
-		r.Failure = fmt.Sprintf("a call used %d of %d units of fuel, more than half", r.Fuel, r.Budget)
+		if r.Failure == "" && o.Budget && r.Fuel*2 > r.Budget {
+			r.Failure = fmt.Sprintf("a call used %d of %d units of fuel, more than half", r.Fuel, r.Budget)
+		}
 	}
 	r.Elapsed = time.Since(started)
 	return r, nil
