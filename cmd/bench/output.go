@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -60,12 +62,16 @@ func gigabyte(l *lab) error {
 	if err != nil {
 		return err
 	}
-	s, err := l.serve()
+	config := filepath.Join(l.dir, "plain.star")
+	if err := os.WriteFile(config, []byte(`shell_tool("execute_local", backend=local(), policy=policy(), redact=[])`), 0o600); err != nil {
+		return err
+	}
+	s, err := l.serve("--config", config)
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	p, err := alternate(l.rounds(20), s.timed(l.shell(command), `"exit_code":0`), func() (time.Duration, error) {
+	p, err := alternate(l.rounds(30), s.timed(l.shell(command), `"exit_code":0`), func() (time.Duration, error) {
 		took, got, err := floor.run(1, true, command)
 		if err == nil && got != size {
 			err = fmt.Errorf("the floor read %d bytes", got)
@@ -76,7 +82,7 @@ func gigabyte(l *lab) error {
 		return err
 	}
 	rate := float64(size) / 1e9
-	report("L7", 1/p.ratio(), limit{bar: 0.85, goal: 0.95, atLeast: true}, "1 GB of output over stdio: rate / that of a reader that discards, with pipes of 1 MiB (%.2f GB/s; %.2f GB/s)",
+	report("L7", 1/p.ratio(), limit{bar: 0.85, goal: 0.95, atLeast: true}, "1 GB of output over stdio, without redaction: rate / that of a reader that discards, with pipes of 1 MiB (%.2f GB/s; %.2f GB/s)",
 		rate/median(p.ours), rate/median(p.other))
 	report("L7.mem", memory(s.cmd.Process.Pid, "VmHWM"), limit{bar: 40, goal: 25}, "MiB of memory at most meanwhile")
 	return nil
