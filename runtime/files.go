@@ -81,7 +81,7 @@ func (e *Engine) sameBackend(req job.Request, target target) bool {
 
 // permitFile passes what changes a file through the same check point as commands.
 func (e *Engine) permitFile(ctx context.Context, p *prepared, r job.FileRequest) error {
-	in := policy.Input{Tool: r.Tool, Backend: p.target.backend.Properties().Name}
+	in := policy.Input{Tool: r.Tool, Backend: p.target.backend.Properties().Name, Home: homeOf(p.target)}
 	switch r.Action {
 	case "write", "mkdir":
 		in.Writes = []string{r.Path}

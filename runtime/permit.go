@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +22,7 @@ func (e *Engine) decide(ctx context.Context, p *prepared) policy.Decision {
 	c := p.req.Command
 	in := policy.Input{
 		Tool: p.req.Tool, Backend: p.req.Backend, Shell: c.Shell, Dir: c.Dir,
-		Text: c.Script, Argv: c.Argv, Env: c.Env,
+		Text: c.Script, Argv: c.Argv, Env: c.Env, Stdin: c.Stdin != job.StdinNull, Home: homeOf(p.target),
 	}
 	if p.req.OutputFile != "" {
 		in.Writes = []string{p.req.OutputFile}
@@ -33,6 +34,15 @@ func (e *Engine) decide(ctx context.Context, p *prepared) policy.Decision {
 	}
 	p.record = e.recordOf(p, d, time.Since(began))
 	return d
+}
+
+// homeOf is what ~ stands for where the target's files are this host's.
+func homeOf(t target) string {
+	if t.backend.Properties().Isolated {
+		return ""
+	}
+	home, _ := os.UserHomeDir()
+	return home
 }
 
 // judgeInput checks the call's stdin where a shell would run it: it is command text then, and data for any other program.

@@ -37,6 +37,9 @@ func (p *Policy) decide(ctx context.Context, in Input, a *Analysis) Decision {
 	for _, i := range a.Issues {
 		j.issue(i)
 	}
+	if p.restricted && p.denyStdin && in.Stdin && len(a.Readers) > 0 {
+		j.add(Deny, Issue{Rule: "R9", Message: "a shell that reads its input is not allowed here", Suggest: "send the commands as text of their own"})
+	}
 	for i := range a.Execs {
 		j.exec(&a.Execs[i])
 	}

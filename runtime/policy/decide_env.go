@@ -105,9 +105,37 @@ func (j *judge) under(w Write, dirs []string) bool {
 	if w.Known || strings.Contains(p, "/..") {
 		p = path.Clean(p)
 	}
+	p = j.home(p)
 	for _, dir := range dirs {
-		dir = strings.TrimSuffix(dir, "/")
-		if p == dir || strings.HasPrefix(p, dir+"/") || !w.Known && strings.HasPrefix(dir, p) {
+		dir = j.home(strings.TrimSuffix(dir, "/"))
+		if p == dir || strings.HasPrefix(p, dir+"/") || !w.Known && strings.HasPrefix(dir, p) || maybeUnder(p, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+// home expands a leading ~ where it is known what it stands for.
+func (j *judge) home(p string) string {
+	if rest, ok := strings.CutPrefix(p, "~"); ok && j.in.Home != "" && (rest == "" || rest[0] == '/') {
+		return path.Join(j.in.Home, rest)
+	}
+	return p
+}
+
+// maybeUnder compares a path with a folder when just one of them begins with a home that is not known: whether some home
+// would put the one below the other.
+func maybeUnder(p, dir string) bool {
+	inside, homeDir := strings.CutPrefix(dir, "~/")
+	if homeDir && !strings.HasPrefix(p, "~") {
+		return strings.Contains(p+"/", "/"+inside+"/")
+	}
+	rest, homePath := strings.CutPrefix(p, "~/")
+	if !homePath || homeDir {
+		return false
+	}
+	for i := len(dir) - 1; i > 0; i-- {
+		if dir[i] == '/' && strings.HasPrefix(rest+"/", dir[i+1:]+"/") {
 			return true
 		}
 	}

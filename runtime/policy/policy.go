@@ -46,6 +46,8 @@ type Input struct {
 	Argv                      []string
 	Env                       map[string]string // the env parameter of the call
 	Writes, Deletes           []string          // files the server itself writes or deletes for the call
+	Stdin                     bool              // the command's input is not empty: it is given, or can be typed
+	Home                      string            // what ~ stands for, "" if that is not known
 }
 
 // Compile checks the rules and their examples. Its error joins a *RuleError for each that does not hold.

@@ -46,8 +46,8 @@ func (p *Policy) analyseSafely(in Input) (a *Analysis) {
 }
 
 // Type takes what is typed. pass holds the complete statements that may be written to the shell now. held says that
-// something waits for its rest. A statement that is refused does not pass, and d says why; it is dropped together with
-// what follows it, since that was meant to come after it. What was pending before stays so until Clear.
+// something waits for its rest. A statement that is refused does not pass, and d says why; it is dropped whole, what was
+// pending of it included, and so is what follows it, since that was meant to come after it.
 func (r *Reader) Type(ctx context.Context, data []byte) (pass []byte, held bool, d Decision) {
 	d = Decision{Verdict: Allow, Fingerprint: r.p.fingerprint}
 	if len(r.pending)+len(data) > maxText {
@@ -62,10 +62,8 @@ func (r *Reader) Type(ctx context.Context, data []byte) (pass []byte, held bool,
 		}
 		d = r.judge(ctx, statement)
 		if d.Verdict != Allow {
-			if passed.Len() > 0 {
-				r.pending = ""
-			}
-			return []byte(passed.String()), r.pending != "", d
+			r.pending = ""
+			return []byte(passed.String()), false, d
 		}
 		passed.WriteString(d.Text)
 		text = rest
@@ -82,9 +80,9 @@ func (r *Reader) EOF(ctx context.Context) (pass []byte, d Decision) {
 		return pass, d
 	}
 	d = r.judge(ctx, r.pending)
+	r.pending = ""
 	if d.Verdict == Allow {
 		pass = []byte(d.Text)
-		r.pending = ""
 	}
 	return pass, d
 }

@@ -102,7 +102,11 @@ func (a *analyser) writes(r *syntax.Redirect) {
 		if strings.HasPrefix(w.val, "~") && !quotedStart(r.Word) {
 			known = false
 		}
-		a.out.Writes = append(a.out.Writes, Write{Path: w.val, Known: known, At: w.at, Op: r.Op.String()})
+		val := w.val
+		if lit := r.Word.Lit(); strings.HasPrefix(lit, "~/") && !strings.ContainsAny(lit, "\\*?[{") {
+			val, known = lit, true // below a home, which the rules expand
+		}
+		a.out.Writes = append(a.out.Writes, Write{Path: val, Known: known, At: w.at, Op: r.Op.String()})
 	}
 }
 
