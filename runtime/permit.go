@@ -52,6 +52,7 @@ func judgeInput(ctx context.Context, p *prepared, in policy.Input, d policy.Deci
 	if reader == nil {
 		return d
 	}
+	p.commands = p.req.Command.Input
 	pass, _, typed := reader.Type(ctx, p.req.Command.Input)
 	if typed.Verdict == policy.Allow {
 		var rest []byte
@@ -74,7 +75,7 @@ func (e *Engine) recordOf(p *prepared, d policy.Decision, took time.Duration) *a
 	r := &audit.Record{
 		ID: session.NewID("a"), Time: time.Now().UTC(), Session: p.req.Session, Tool: p.req.Tool, Backend: p.req.Backend, Target: p.req.Target,
 		Dir: c.Dir, Shell: c.Shell, Policy: d.Fingerprint, Text: p.tool.Redact.String(echo(p.req), p.tool.secrets),
-		EnvNames: slices.Sorted(maps.Keys(c.Env)), Decision: strings.ToLower(d.Verdict.String()), CheckUS: took.Microseconds(),
+		Stdin: p.tool.Redact.String(string(p.commands), p.tool.secrets), EnvNames: slices.Sorted(maps.Keys(c.Env)), Decision: strings.ToLower(d.Verdict.String()), CheckUS: took.Microseconds(),
 	}
 	for _, x := range d.Execs {
 		r.Execs = append(r.Execs, audit.Exec{Name: x.Name, Via: x.Via, Kind: x.Kind.String()})

@@ -36,6 +36,7 @@ type prepared struct {
 	wait     time.Duration
 	waiter   session.Waiter
 	file     *outputFile // nil: none
+	commands []byte      // the call's stdin, where a shell runs it
 	record   *audit.Record
 	recorded bool   // it was written, and waits for its end
 	release  func() // gives the backend and the hooks back

@@ -39,6 +39,7 @@ type Record struct {
 	Policy   string    `json:"policy"`
 	Hash     string    `json:"text_sha256"`
 	Text     string    `json:"text"`
+	Stdin    string    `json:"stdin,omitempty"` // where a shell runs it
 	EnvNames []string  `json:"env,omitempty"`
 	Execs    []Exec    `json:"execs,omitempty"`
 	Decision string    `json:"decision"`
@@ -81,9 +82,7 @@ func (l *Log) Before(r Record, hashed string) error {
 	}
 	sum := sha256.Sum256([]byte(hashed))
 	r.Hash = hex.EncodeToString(sum[:])
-	if len(r.Text) > maxText {
-		r.Text = r.Text[:maxText]
-	}
+	r.Text, r.Stdin = r.Text[:min(len(r.Text), maxText)], r.Stdin[:min(len(r.Stdin), maxText)]
 	err := l.write(r)
 	if err == nil || !l.required {
 		return nil
