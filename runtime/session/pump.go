@@ -117,10 +117,10 @@ func (l *lane) deliver(chunk []byte) {
 	if p.closed {
 		return
 	}
-	p.job.log.Append(l.stream, chunk)
-	if p.job.screen != nil {
+	if p.job.screen != nil { // before the log, whose readers look at the screen next
 		p.job.screen.Write(chunk)
 	}
+	p.job.log.Append(l.stream, chunk)
 	if l.file != nil && p.broken == nil {
 		_, p.broken = l.file.Write(chunk)
 	}

@@ -101,8 +101,9 @@ func (j *Job) typeIn(ctx context.Context, in job.Input) (held bool, sent int, no
 	}
 	taken := make(chan error, 1)
 	go func() {
-		defer func() { <-j.typing }()
-		taken <- j.perform(p)
+		err := j.perform(p)
+		<-j.typing // first: who has the answer may send again
+		taken <- err
 	}()
 	limit := sendWait
 	if in.Wait > limit {
