@@ -30,6 +30,9 @@ func (f *fault) Error() string {
 	return f.class + ": " + f.detail
 }
 
+// Class is the one word about it that a caller is told.
+func (f *fault) Class() string { return f.class }
+
 func faultf(class, format string, args ...any) *fault {
 	return &fault{class: class, detail: fmt.Sprintf(format, args...)}
 }

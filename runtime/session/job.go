@@ -28,6 +28,7 @@ type Spec struct {
 	File    io.WriteCloser // takes the whole standard output; nil: none
 	Part    int            // which part of a parallel call
 	Notes   []string       // said with the result
+	Warn    func(string)   // for the log: why a hook failed; may be nil
 	Ended   func(*Job)     // once, when the process has ended and its output is complete
 }
 

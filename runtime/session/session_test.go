@@ -287,10 +287,10 @@ func TestBrokenTap(t *testing.T) {
 			t.Fatalf("allow=%v: %+v, %v", allow, r, err)
 		}
 		got := string(r.Stdout.Data)
-		if allow && got != "onetwo" || !allow && (strings.Contains(got, "one") || !strings.Contains(got, "withheld: hook bad failed")) {
+		if allow && got != "onetwo" || !allow && (strings.Contains(got, "one") || !strings.Contains(got, "withheld: hook bad: error")) {
 			t.Errorf("allow=%v: output %q", allow, got)
 		}
-		if notes := strings.Join(r.Notes, ";"); !strings.Contains(notes, "bad failed: boom") || !strings.Contains(notes, "seen") {
+		if notes := strings.Join(r.Notes, ";"); !strings.Contains(notes, "bad failed: error") || !strings.Contains(notes, "seen") {
 			t.Errorf("allow=%v: notes %q", allow, notes)
 		}
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ type Tap struct {
 }
 
 // afterSilence is how long a stream is quiet before its taps may show what they carry: it may be a prompt.
-const afterSilence = 50 * time.Millisecond
+const afterSilence = 150 * time.Millisecond
 
 // taps runs a job's chain of taps; its calls are serialised over both streams.
 type taps struct {
@@ -91,11 +92,29 @@ func (t *taps) walk(s job.Stream, chunk []byte, f hooks.Flags) []byte {
 // fail marks a tap as broken. shown is what it had not passed on yet.
 func (t *taps) fail(i int, shown []byte, err error) []byte {
 	t.broken[i] = err
+	t.warn(i, err)
 	if t.chain[i].Allow {
 		return shown
 	}
 	t.withheld = true
-	return fmt.Appendf(nil, "\n[output withheld: hook %s failed]\n", t.chain[i].Name)
+	return fmt.Appendf(nil, "\n[output withheld: hook %s: %s]\n", t.chain[i].Name, class(err))
+}
+
+// class is the one word about a failure that a caller is told; the rest, which may quote output, goes to the log.
+func class(err error) string {
+	if c, ok := errors.AsType[interface {
+		error
+		Class() string
+	}](err); ok {
+		return c.Class()
+	}
+	return "error"
+}
+
+func (t *taps) warn(i int, err error) {
+	if warn := t.pump.job.spec.Warn; warn != nil {
+		warn(fmt.Sprintf("hook %s failed: %v", t.chain[i].Name, err))
+	}
 }
 
 // end tells the hooks how the job ended, last to first.
@@ -107,11 +126,12 @@ func (t *taps) end(exit job.Exit) job.Exit {
 	for i := len(t.chain) - 1; i >= 0; i-- {
 		tap := t.chain[i]
 		if err := t.broken[i]; err != nil {
-			exit.Notes = append(exit.Notes, fmt.Sprintf("hook %s failed: %v", tap.Name, err))
+			exit.Notes = append(exit.Notes, fmt.Sprintf("hook %s failed: %s", tap.Name, class(err)))
 		}
 		changed, err := tap.End(context.Background(), exit)
 		if err != nil {
-			exit.Notes = append(exit.Notes, fmt.Sprintf("hook %s failed at the end: %v", tap.Name, err))
+			t.warn(i, err)
+			exit.Notes = append(exit.Notes, fmt.Sprintf("hook %s failed at the end: %s", tap.Name, class(err)))
 			continue
 		}
 		exit = changed
