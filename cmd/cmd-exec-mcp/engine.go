@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -97,7 +98,15 @@ func (d *deferred) Write(p []byte) (int, error) {
 
 func (d *deferred) replay(log zerolog.Logger) {
 	for _, line := range d.lines {
-		log.Info().Str("name", "config").RawJSON("said", line).Msg("print")
+		var said struct{ Level, Message string }
+		if json.Unmarshal(line, &said) != nil {
+			continue
+		}
+		level, err := zerolog.ParseLevel(said.Level)
+		if err != nil {
+			level = zerolog.InfoLevel
+		}
+		log.WithLevel(level).Str("name", "config").Msg(said.Message)
 	}
 }
 

@@ -39,7 +39,12 @@ The exit status is the command's. 124: it timed out; 125: it could not be run;
 		Example: `  cmd-exec-mcp exec local -- 'echo hi'
   cmd-exec-mcp exec local --timeout 5 -- 'make test'
   tar c . | cmd-exec-mcp exec local --stdin -- 'tar t | wc -l'`,
-		Args: cobra.MinimumNArgs(2),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return &status{exitConfig, job.Errorf(job.Invalid, "exec needs a tool and a command").WithHint("cmd-exec-mcp exec local -- 'echo hi'")}
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.exec(cmd.Context(), args[0], strings.Join(args[1:], " "), f)
 		},

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	cmdexecmcp "cmd-exec-mcp"
 	"cmd-exec-mcp/backends/all"
@@ -28,6 +31,9 @@ func (a *app) load(log zerolog.Logger) (*config.Config, error) {
 		return nil, &status{exitConfig, err}
 	}
 	if a.logLevel != "" {
+		if !slices.Contains(logLevels, a.logLevel) {
+			return nil, &status{exitConfig, fmt.Errorf("--log-level is %q: write one of %s", a.logLevel, strings.Join(logLevels, ", "))}
+		}
 		c.Server.LogLevel = a.logLevel
 	}
 	return c, nil
@@ -40,6 +46,9 @@ func (a *app) evaluate(log zerolog.Logger) (*config.Config, error) {
 	}
 	return config.Load(path, options(log))
 }
+
+// logLevels are those that the config takes.
+var logLevels = []string{"debug", "info", "warning", "error"}
 
 // source says where the config came from.
 func source(c *config.Config) string {
