@@ -72,7 +72,7 @@ func hasBraces(w *syntax.Word) bool {
 
 // call judges a command whose words are args.
 func (a *analyser) call(args []arg, s scope) {
-	if len(args) == 0 || a.tooDeep(s) {
+	if len(args) == 0 || a.tooDeep(s) || a.over() {
 		return
 	}
 	n := &args[0]
@@ -189,6 +189,10 @@ func (a *analyser) strings(args []arg) []string {
 		return nil
 	}
 	from := len(a.args)
+	if from+len(args) > maxWords {
+		a.issue(Issue{Rule: "R14", At: args[0].at, Message: "the text has too many words"})
+		return nil
+	}
 	for i := range args {
 		v := ""
 		if args[i].kind == aLit {
@@ -211,7 +215,15 @@ func (a *analyser) doubt(rest []arg, s scope) {
 	for i := range rest[:min(len(rest), most)] {
 		w := &rest[i]
 		if w.kind != aLit {
+			if w.word != nil {
+				var b strings.Builder
+				pieces(&b, w.word.Parts)
+				a.tokens(b.String(), s, w.at)
+			}
 			continue
+		}
+		if strings.ContainsAny(w.val, " \t\n;|&$`") { // code, should a shell's -c stand before it
+			a.codeUnit("sh", w.val, w.at, s, "a possible -c")
 		}
 		if name := fold(w.val); a.program(name) != nil {
 			a.call(rest[i:], s.in())

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/expand"
@@ -12,13 +13,17 @@ func (a *analyser) expand(w *syntax.Word) []arg {
 	if !hasBraces(w) {
 		return []arg{a.arg(w, false)}
 	}
-	if a.rebuilt(w) {
+	if rebuilt(w) {
 		return []arg{{kind: aSplit, at: a.offset(w.Pos()), word: w, vals: []string{""}, special: true, vanish: true}}
 	}
 	split := *w
 	split.Parts = append([]syntax.WordPart(nil), w.Parts...)
 	if !syntax.SplitBraces(&split) {
 		return []arg{a.arg(w, false)}
+	}
+	if variants(&split, 0) > maxBraces {
+		a.issue(Issue{Rule: "R14", At: a.offset(w.Pos()), Message: "a brace expansion makes too many words"})
+		return []arg{{kind: aSplit, at: a.offset(w.Pos()), word: w, vals: []string{""}, special: true, vanish: true}}
 	}
 	var out []arg
 	n := 0
@@ -43,9 +48,54 @@ func (a *analyser) expand(w *syntax.Word) []arg {
 	return out
 }
 
+// variants counts the words that a brace expansion makes, without making them: it stops counting beyond maxBraces.
+func variants(w *syntax.Word, depth int) int {
+	const deepest = 50
+	if depth > deepest {
+		return maxBraces + 1
+	}
+	n := 1
+	for _, p := range w.Parts {
+		b, ok := p.(*syntax.BraceExp)
+		if !ok {
+			continue
+		}
+		sum := 0
+		if b.Sequence {
+			sum = sequence(b)
+		}
+		for _, e := range b.Elems {
+			if b.Sequence || sum > maxBraces {
+				break
+			}
+			sum += variants(e, depth+1)
+		}
+		if n *= sum; n > maxBraces {
+			return maxBraces + 1
+		}
+	}
+	return n
+}
+
+// sequence is the length of {from..to}, whatever its step.
+func sequence(b *syntax.BraceExp) int {
+	if len(b.Elems) < 2 {
+		return 1
+	}
+	from, err1 := strconv.Atoi(b.Elems[0].Lit())
+	to, err2 := strconv.Atoi(b.Elems[1].Lit())
+	if err1 != nil || err2 != nil {
+		return 64 // letters
+	}
+	if n := max(from, to) - min(from, to); n >= 0 && n <= maxBraces {
+		return n + 1
+	}
+	return maxBraces + 1
+}
+
 // rebuilt says whether brace expansion would build an expansion that the tree does not show: {$,}x becomes $x, and $x{a,b}
 // becomes $xa $xb.
-func (a *analyser) rebuilt(w *syntax.Word) bool {
+func rebuilt(w *syntax.Word) bool {
 	for i, p := range w.Parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
@@ -58,6 +108,24 @@ func (a *analyser) rebuilt(w *syntax.Word) bool {
 					return true
 				}
 			}
+		}
+	}
+	return false
+}
+
+// formsBraces says whether the word holds a brace expansion, not braces alone.
+func formsBraces(w *syntax.Word) bool {
+	open, parts := false, false
+	for _, p := range w.Parts {
+		l, ok := p.(*syntax.Lit)
+		if !ok {
+			continue
+		}
+		v := unquotedOnly(l.Value)
+		open = open || strings.IndexByte(v, '{') >= 0
+		parts = parts || open && (strings.IndexByte(v, ',') >= 0 || strings.Contains(v, ".."))
+		if parts && strings.IndexByte(v, '}') >= 0 {
+			return true
 		}
 	}
 	return false

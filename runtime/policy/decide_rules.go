@@ -88,23 +88,28 @@ func prefixed(args []string, prefix Prefix) bool {
 	if len(prefix) == 0 {
 		return true
 	}
-	at := make([]bool, len(args)+2) // where the next word of the prefix may stand
-	at[0] = true
+	at := uint64(1) // bit i: the next word of the prefix may be args[i]
 	for n, words := range prefix {
-		next := make([]bool, len(at))
+		next := uint64(0)
 		for i, a := range args {
-			if !at[i] {
+			switch {
+			case at>>i&1 == 0:
 				continue
+			case i >= 62:
+				return true // more options than can be followed
 			}
-			if slices.Contains(words, a) {
+			unknown := a == "" // only known at run time: the word itself, an option, or nothing
+			if unknown || slices.Contains(words, a) {
 				if n == len(prefix)-1 {
 					return true
 				}
-				next[i+1] = true
+				next |= 1 << (i + 1)
 			}
-			if a == "" || strings.HasPrefix(a, "-") { // "" is only known at run time: it may be an option, or nothing
-				at[i+1] = true
-				at[i+2] = at[i+2] || a != "" && !strings.Contains(a, "=")
+			if unknown || strings.HasPrefix(a, "-") {
+				at |= 1 << (i + 1)
+				if !unknown && !strings.Contains(a, "=") {
+					at |= 1 << (i + 2)
+				}
 			}
 		}
 		at = next

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -124,25 +123,23 @@ func (p *Policy) addRules(rules Rules) error {
 
 // fingerprint names this version of the policy in logs and refusals without saying what it holds.
 func (c *Config) fingerprint() string {
-	rules := make([]any, 0, len(c.Rules))
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %q %q %q %q %q\n", c.Mode, c.List, c.Whitelist, c.Blacklist, c.Unresolved, c.ShellStdin, c.TrustedDirs, c.ImplicitBuiltins)
 	for _, it := range c.Rules {
-		if r, ok := it.(*Rule); ok { // a function has no JSON; that there is one must show all the same
+		switch r := it.(type) {
+		case *Rule: // a function cannot be compared; that there is one must show all the same
 			plain := *r
 			plain.When = nil
-			rules = append(rules, map[string]any{"rule": struct {
-				Rule
-				When struct{} `json:"-"`
-			}{Rule: plain}, "when": r.When != nil})
-			continue
+			fmt.Fprintf(h, "%#v %t\n", plain, r.When != nil)
+		case *WriteRule:
+			fmt.Fprintf(h, "%#v\n", *r)
+		case *EnvRule:
+			fmt.Fprintf(h, "%#v\n", *r)
+		case *Wrapper:
+			fmt.Fprintf(h, "%#v\n", *r)
 		}
-		rules = append(rules, map[string]any{fmt.Sprintf("%T", it): it})
 	}
-	data, err := json.Marshal([]any{c.Mode, c.List, c.Whitelist, c.Blacklist, rules, c.Unresolved, c.ShellStdin, c.TrustedDirs, c.ImplicitBuiltins})
-	if err != nil {
-		data = fmt.Append(nil, err) // cannot happen: only strings and numbers
-	}
-	sum := sha256.Sum256(data)
-	return "sha256:" + hex.EncodeToString(sum[:])
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
 // warnings says what lists mean that hold a program which runs anything.

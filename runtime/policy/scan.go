@@ -13,7 +13,8 @@ const (
 	maxCommands = 2000
 	maxLevels   = 16 // code text in code text
 	maxCode     = 1 << 20
-	maxBraces   = 512 // words of one brace expansion
+	maxBraces   = 512     // words of one brace expansion
+	maxWords    = 300_000 // over all commands, counted again behind each wrapper
 	scanDepth   = 3 * maxCommands
 )
 
@@ -73,6 +74,10 @@ func (s *scanner) node(n syntax.Node) bool {
 	switch n := n.(type) {
 	case *syntax.Lit:
 		s.literal(n)
+	case *syntax.Word:
+		if len(n.Parts) > 0 && hasBraces(n) && rebuilt(n) && formsBraces(n) {
+			s.refuse(n, "a dollar beside braces builds an expansion that is not written")
+		}
 	case *syntax.SglQuoted:
 		s.single(n)
 	case *syntax.DblQuoted:
@@ -258,12 +263,14 @@ func (s *scanner) paramAssign(n *syntax.ParamExp) {
 		s.value(n.Exp.Word)
 	}
 	s.a.sets(EnvSet{Name: n.Param.Value, At: s.u.at(n.Pos())})
-	if v, ok := literal(n.Exp.Word); ok && n.Index == nil {
-		s.a.vars.add(n.Param.Value, v)
-		s.a.later(n.Param.Value, n.Exp.Word, s.u)
+	if n.Exp.Word == nil {
+		s.a.vars.add(n.Param.Value, "")
 		return
 	}
-	s.a.vars.unknown(n.Param.Value)
+	if n.Index != nil {
+		s.a.vars.unknown(n.Param.Value)
+	}
+	s.a.vars.word(n.Param.Value, n.Exp.Word)
 	s.a.later(n.Param.Value, n.Exp.Word, s.u)
 }
 

@@ -156,11 +156,7 @@ func (s *scanner) iterate(n *syntax.WordIter) {
 	for _, w := range n.Items {
 		s.value(w)
 		s.a.later(name, w, s.u)
-		if v, ok := literal(w); ok {
-			s.a.vars.add(name, v)
-		} else {
-			s.a.vars.unknown(name)
-		}
+		s.a.vars.word(name, w)
 	}
 }
 

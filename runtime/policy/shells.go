@@ -211,9 +211,14 @@ func (a *analyser) scriptName(w *arg, s scope, via string) {
 
 // doubtCode: should the script's word be an option after all, a later word is the code.
 func (a *analyser) doubtCode(rest []arg, s scope, via string) {
-	if len(rest) > 1 && rest[0].kind != aLit {
-		a.doubt(rest, s.wrapped(via))
+	if len(rest) < 2 || rest[0].kind == aLit || a.suspects > 0 {
+		return
 	}
+	a.doubt(rest, s.wrapped(via))
+	a.suspects++ // the word may vanish
+	s.kind = Suspect
+	a.call(append([]arg{lit(via, rest[0].at)}, rest[1:]...), s.in())
+	a.suspects--
 }
 
 func stdinPath(w *arg) bool {

@@ -31,9 +31,7 @@ func (a *analyser) sudo(p *program, args []arg, s scope) {
 				a.feed("sh", &args[0], s, p.first)
 			}
 			return
-		case args[i].kind != aTail && strings.IndexByte(args[i].val, '=') > 0:
-			a.setWord(&args[i], s, p.first)
-			o.i++
+		case o.assignment(&args[i]):
 		default:
 			a.inner(o, "command", i)
 			return

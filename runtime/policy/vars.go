@@ -200,13 +200,33 @@ func (v *variables) assign(as *syntax.Assign) {
 	}
 	if as.Array != nil || as.Index != nil || as.Append {
 		v.unknown(name)
+		if as.Value != nil {
+			v.word(name, as.Value)
+		}
+		if as.Array != nil {
+			for _, e := range as.Array.Elems {
+				if e.Value != nil {
+					v.word(name, e.Value)
+				}
+			}
+		}
 		return
 	}
-	if value, ok := literal(as.Value); ok {
+	v.word(name, as.Value)
+}
+
+// word notes a word as a value of name; of one that is only known in part, its literal pieces.
+func (v *variables) word(name string, w *syntax.Word) {
+	if value, ok := literal(w); ok {
 		v.add(name, value)
 		return
 	}
 	v.unknown(name)
+	var b strings.Builder
+	pieces(&b, w.Parts)
+	if strings.Trim(b.String(), "\x00") != "" {
+		v.add(name, b.String())
+	}
 }
 
 // wordVariables are the variables that a word expands.

@@ -248,9 +248,10 @@ func (a *analyser) wrapper(p *program, args []arg, s scope) {
 		}
 		w := &args[i]
 		if shape[0] == "assign" {
-			if w.kind != aTail && strings.IndexByte(w.val, '=') >= 0 {
-				a.setWord(w, s, p.first)
-				o.i++
+			if o.assignment(w) {
+				if o.failed {
+					return
+				}
 				continue
 			}
 			shape = shape[1:]
@@ -271,6 +272,32 @@ func (a *analyser) wrapper(p *program, args []arg, s scope) {
 			return
 		}
 	}
+}
+
+// assignment consumes w if it is NAME=VALUE. A word that is only known in part may be one or the command.
+func (o *options) assignment(w *arg) bool {
+	if w.kind == aTail {
+		return false
+	}
+	if w.kind == aSplit && !w.free && !w.all {
+		if strings.IndexByte(w.val, '=') >= 0 {
+			o.fail(w, "this word may become none or several before the command that "+o.p.first+" starts")
+			return true
+		}
+		return false
+	}
+	assigned := strings.IndexByte(w.val, '=') >= 0
+	for _, v := range w.vals {
+		assigned = assigned || strings.IndexByte(v, '=') >= 0
+	}
+	if w.kind != aLit && o.unsure == 0 && (!assigned || w.kind == aSplit) {
+		o.unsure = o.i
+	}
+	if assigned {
+		o.a.setWord(w, o.s, o.p.first)
+		o.i++
+	}
+	return assigned
 }
 
 // inner opens the command or code text that begins at args[i].
