@@ -42,44 +42,6 @@ func (l *Log) allLines() [2]int64 {
 	return lines
 }
 
-// linesBefore counts the newlines before a position, dropped ones included. The position must not lie in a hole. It
-// counts on the side of the hole where nothing is missing: from the beginning for the head, else from the end.
-func (l *Log) linesBefore(pos int64) (lines [2]int64) {
-	head := pos < l.headEnd()
-	if !head {
-		lines = l.allLines()
-	}
-	for _, c := range l.chunks {
-		before, after := c.end() <= pos, c.pos >= pos
-		var n [2]int
-		switch {
-		case head && after || !head && before:
-			continue
-		case c.sealed && (before || after):
-			n = c.lines
-		default:
-			p := l.bytes(c)
-			if p == nil {
-				continue
-			}
-			at := int(max(0, pos-c.pos))
-			if head {
-				n = c.count(p[:min(at, c.n)], 0)
-			} else {
-				n = c.count(p[at:], at)
-			}
-		}
-		if head {
-			lines[0] += int64(n[0])
-			lines[1] += int64(n[1])
-		} else {
-			lines[0] -= int64(n[0])
-			lines[1] -= int64(n[1])
-		}
-	}
-	return lines
-}
-
 // window is a copy of a part of one view, which remembers the positions of its bytes.
 type window struct {
 	data  []byte
