@@ -16,7 +16,7 @@ func (e *Engine) start(ctx context.Context, p *prepared, sink job.Sink) (*sessio
 	e.typist(p)
 	spec := session.Spec{
 		Request: p.req, Echo: p.echo, Dir: p.moved(), Taps: p.taps, Rules: p.tool.Redact, Secrets: p.secrets,
-		Timeout: p.timeout, Assumed: p.assumed, Typist: p.typist, Part: p.part, Notes: p.notes,
+		Timeout: p.timeout, Wait: p.wait, Assumed: p.assumed, Typist: p.typist, Part: p.part, Notes: p.notes,
 		Start: func(ctx context.Context, io backends.IO) (backends.Process, error) {
 			if p.runner != nil {
 				return p.runner.Run(ctx, p.req.Command, io)

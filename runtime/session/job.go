@@ -23,6 +23,7 @@ type Spec struct {
 	Rules   *stream.Rules
 	Secrets []string       // values that never appear in output
 	Timeout time.Duration  // until the tree is killed; job.Unlimited or 0: none
+	Wait    time.Duration  // how long the call waits for the start, whatever the progress; 0 or less: no limit
 	Assumed bool           // Timeout is only the default: a hand-over drops it
 	Typist  Typist         // checks what is typed; nil: input is data
 	File    io.WriteCloser // takes the whole standard output; nil: none
@@ -121,19 +122,20 @@ func (j *Job) start(ctx context.Context, sink job.Sink) error {
 		return err
 	}
 	j.pump = pump
-	starting, cancel := ctx, context.CancelFunc(func() {})
-	if j.spec.Timeout > 0 {
-		starting, cancel = context.WithTimeout(ctx, j.spec.Timeout)
+	starting := newClock(ctx, j.spec.Timeout, j.spec.Wait)
+	defer starting.close()
+	progress := func(p job.Progress) {
+		starting.progress()
+		sink.Progress(p)
 	}
-	defer cancel()
-	j.process, err = j.spec.Start(starting, backends.IO{Stdout: pump.stdout(), Stderr: pump.stderr(), Progress: sink.Progress})
+	j.process, err = j.spec.Start(starting, backends.IO{Stdout: pump.stdout(), Stderr: pump.stderr(), Progress: progress})
 	if err != nil {
 		return startError(ctx, starting, j.spec.Timeout, err)
 	}
 	close(j.ready)
 	go j.follow()
 	if j.spec.Timeout > 0 {
-		j.timeout = j.after(j.spec.Timeout-time.Since(j.started), func() { j.end(context.Background(), job.TimedOut) })
+		j.timeout = j.after(j.spec.Timeout-starting.since(), func() { j.end(context.Background(), job.TimedOut) })
 	}
 	if j.spec.Request.Detach {
 		j.watch()
@@ -146,7 +148,9 @@ func startError(ctx, starting context.Context, timeout time.Duration, err error)
 	switch {
 	case ctx.Err() != nil:
 		return canceled(ctx)
-	case errors.Is(starting.Err(), context.DeadlineExceeded) && job.KindOf(err) != job.NotFound:
+	case job.KindOf(err) == job.Lost || job.KindOf(err) == job.Timeout || job.KindOf(err) == job.NotFound:
+		return err // the backend knows better
+	case errors.Is(starting.Err(), context.DeadlineExceeded):
 		return &job.Error{Op: "start", Kind: job.Timeout, Err: err, Hint: "it did not start within " + timeout.String() + "; nothing runs"}
 	}
 	return err
