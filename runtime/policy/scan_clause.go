@@ -37,7 +37,7 @@ func (s *scanner) setters(args []*syntax.Word) {
 		case "read", "mapfile", "readarray":
 			s.a.reads = true
 			found = true
-		case "getopts", "printf", "wait", "let", "declare", "typeset", "local", "export", "readonly", "unset", "eval":
+		case "getopts", "printf", "wait", "let", "declare", "typeset", "local", "export", "readonly", "unset":
 			found = true
 		case "cd", "pushd", "popd":
 			s.a.vars.unknown("PWD")

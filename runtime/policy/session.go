@@ -99,9 +99,6 @@ func cut(text, dialect string) (statement, rest string, whole bool) {
 			return "", text, false
 		}
 		end += i + 1
-		if lines > 0 && lines%64 == 0 && !shell.Complete(text, dialect) && lines > 512 {
-			return "", text, false // a long statement that is not whole: do not look at each of its lines again and again
-		}
 		if shell.Complete(text[:end], dialect) {
 			return text[:end], text[end:], true
 		}
