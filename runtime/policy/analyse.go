@@ -30,6 +30,8 @@ type analyser struct {
 	started  int
 	code     int // bytes of code text so far
 	suspects int // more than 0: only names are compared, nothing else is refused
+	inShell  int
+	trouble  bool // a suspect is a shell whose code cannot be told
 	args     []string
 	pool     []arg // the words of the commands that are being judged, a stack
 	inSubst  *stdin
@@ -109,6 +111,7 @@ func (a *analyser) known() int { return a.vars.size() + len(a.functions) }
 
 func (a *analyser) issue(i Issue) {
 	if a.suspects > 0 {
+		a.trouble = a.trouble || a.inShell > 0 && i.Rule != "R9"
 		return
 	}
 	if i.Via == "" && a.u != nil {

@@ -233,6 +233,15 @@ func (a *analyser) doubt(rest []arg, s scope) {
 	}
 	a.suspects--
 	a.assigned(s, rest[0].at)
+	a.settleDoubt(&rest[0], s)
+}
+
+// settleDoubt refuses if a suspect was a shell whose code cannot be told.
+func (a *analyser) settleDoubt(w *arg, s scope) {
+	if a.trouble && a.suspects == 0 {
+		a.trouble = false
+		a.cannotTell("R7", w, s, "if a word before it is an option or nothing, a shell runs code that cannot be told", "quote the word, or write it literally")
+	}
 }
 
 // tokens compares the words of a value.

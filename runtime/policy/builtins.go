@@ -19,6 +19,9 @@ func (a *analyser) eval(p *program, args []arg, s scope) {
 	if len(rest) == 1 && a.producer(rest[0].word) {
 		return
 	}
+	if len(rest) == 3 && rest[0].is("set") && rest[1].is("--") && a.getopt(rest[2].word) {
+		return
+	}
 	if rest[0].kind == aTail {
 		a.cannotTell("R8", &rest[0], s, "eval runs what the data says", "")
 		return
@@ -277,10 +280,17 @@ func (a *analyser) textOption(args []arg, s scope, option byte) {
 
 // jobs -x runs the rest as a command.
 func (a *analyser) jobs(p *program, args []arg, s scope) {
-	if len(args) > 2 && args[1].kind == aLit && strings.HasPrefix(args[1].val, "-") && strings.Contains(args[1].val, "x") {
-		a.call(args[2:], s.wrapped("jobs -x"))
-	} else if len(args) > 2 && args[1].kind != aLit {
-		a.cannotTell("R7", &args[1], s, "whether this is an option of jobs is only known at run time", "")
+	for i := 1; i+1 < len(args); i++ {
+		switch w := &args[i]; {
+		case w.kind != aLit:
+			a.cannotTell("R7", w, s, "whether this is an option of jobs is only known at run time", "")
+			return
+		case !w.dash() || w.val == "--":
+			return
+		case strings.Contains(w.val, "x"):
+			a.call(args[i+1:], s.wrapped("jobs -x"))
+			return
+		}
 	}
 }
 

@@ -216,5 +216,38 @@ func (a *analyser) producer(w *syntax.Word) bool {
 			return false
 		}
 	}
-	return producers[strings.Join(words, " ")] && !a.functions[words[0]] && a.vars.m["PATH"] == nil
+	known := producers[strings.Join(words, " ")] || len(words) > 2 && words[0] == "apt-config" && words[1] == "shell"
+	return known && a.genuine(words[0])
+}
+
+// genuine says whether the text leaves the meaning of a name alone.
+func (a *analyser) genuine(name string) bool { return !a.functions[name] && a.vars.m["PATH"] == nil }
+
+// getopt prints words that it has quoted for eval, as in eval set -- "$(getopt ...)".
+func (a *analyser) getopt(w *syntax.Word) bool {
+	if w == nil || len(w.Parts) != 1 {
+		return false
+	}
+	q, ok := w.Parts[0].(*syntax.DblQuoted)
+	if !ok || len(q.Parts) != 1 {
+		return false
+	}
+	c, ok := q.Parts[0].(*syntax.CmdSubst)
+	if !ok || c.Backquotes || len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 {
+		return false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Assigns) > 0 || !a.genuine("getopt") {
+		return false
+	}
+	for i, x := range call.Args {
+		v, _ := literal(x)
+		switch {
+		case i == 0 && v != "getopt", i > 0 && strings.HasPrefix(v, "-u"), strings.HasPrefix(v, "--u"), i == 1 && !strings.HasPrefix(v, "-"):
+			return false // without quotes, or in the old form that has none
+		case v == "--":
+			return true
+		}
+	}
+	return false
 }

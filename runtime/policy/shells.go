@@ -6,6 +6,8 @@ import (
 
 // shell opens bash and sh: options, then code text, a script, or the code on its stdin.
 func (a *analyser) shell(p *program, args []arg, s scope) {
+	a.inShell++
+	defer func() { a.inShell-- }()
 	dialect, via := p.rest, args[0].val
 	if i := strings.LastIndexByte(via, '/'); i >= 0 {
 		via = via[i+1:]
@@ -189,6 +191,10 @@ func (a *analyser) scriptOperand(dialect, via string, rest []arg, s scope, never
 		a.feed(dialect, w, s, via)
 		return
 	}
+	if w.kind == aSplit && len(rest) > 1 && rest[1].kind == aLit && rest[1].val != "" && (rest[1].val[0] == '-' || rest[1].val[0] == '+') {
+		a.cannotTell("R8", w, s, "if this word is empty, what follows is an option of "+via, "quote the word")
+		return
+	}
 	a.scriptFile(dialect, w, s, via)
 	a.scriptName(w, s, via)
 	if w.kind != aLit {
@@ -219,6 +225,7 @@ func (a *analyser) doubtCode(rest []arg, s scope, via string) {
 	s.kind = Suspect
 	a.call(append([]arg{lit(via, rest[0].at)}, rest[1:]...), s.in())
 	a.suspects--
+	a.settleDoubt(&rest[0], s)
 }
 
 func stdinPath(w *arg) bool {

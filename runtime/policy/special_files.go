@@ -33,25 +33,48 @@ func (a *analyser) find(p *program, args []arg, s scope) {
 	}
 }
 
-// mayHide: a word that is only known at run time is data, unless a value that the text assigns holds a listed name or one
-// of the options that begin a command.
+// mayHide: a word that is only known at run time is data, unless a value that the text assigns holds a listed name or may
+// become one of the options that begin a command.
 func (a *analyser) mayHide(args []arg, i int, s scope, options ...string) {
 	w := &args[i]
-	if w.kind == aTail || w.hole || w.free {
+	if w.kind == aTail || w.hole || w.free || a.suspects > 0 {
 		return
 	}
 	a.assigned(s, w.at)
 	a.printed(w, s)
-	for _, v := range a.vars.m {
-		for _, value := range v.values {
-			for _, o := range options {
-				if strings.Contains(value, o) {
-					a.doubt(args[i:], s)
-					return
-				}
-			}
+	for _, o := range options {
+		if a.mayHold(w, o) {
+			a.cannotTell("R7", w, s, "this word may become the option "+o, "write the option as a word of its own")
+			return
 		}
 	}
+}
+
+// mayHold says whether w, by what the text says of it, could contain the option: in its own pieces, in a value of one of
+// its variables, or put together of both.
+func (a *analyser) mayHold(w *arg, option string) bool {
+	contains := func(s string) bool { return strings.Contains(s, option) }
+	if w.word == nil {
+		return false
+	}
+	if w.all {
+		return slices.ContainsFunc(w.vals, contains)
+	}
+	var b strings.Builder
+	pieces(&b, w.word.Parts)
+	if contains(b.String()) {
+		return true
+	}
+	dashed := func(s string) bool {
+		return strings.HasPrefix(s, "-") || strings.Contains(s, " -") || strings.Contains(s, "\t-") || strings.Contains(s, "\n-")
+	}
+	joined := strings.Trim(b.String(), "\x00") != "" // there is more to the word than one expansion
+	for _, name := range append(wordVariables(w.word), inExpansion) {
+		if v := a.vars.m[name]; v != nil && slices.ContainsFunc(v.values, func(value string) bool { return contains(value) || joined && dashed(value) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // printed compares the literal words inside a substitution: echo may print them.

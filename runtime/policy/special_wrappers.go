@@ -7,7 +7,56 @@ import (
 
 // A wrapper whose row is not the whole story is handled here.
 
-func (a *analyser) envProgram(p *program, args []arg, s scope) { a.wrapper(p, args, s) }
+// envProgram: the value of -S is split into words that take the option's place.
+func (a *analyser) envProgram(p *program, args []arg, s scope) {
+	for i := 1; i < len(args); i++ {
+		w := &args[i]
+		if w.kind == aLit && !w.dash() && !strings.Contains(w.val, "=") || w.is("--") {
+			break
+		}
+		at := strings.IndexByte(w.val, 'S')
+		long := strings.HasPrefix(w.val, "--s") && strings.HasPrefix("--split-string", strings.SplitN(w.val, "=", 2)[0])
+		if !long && (at < 0 || !w.dash() || strings.HasPrefix(w.val, "--") || strings.ContainsAny(w.val[:at], "uCaPLU")) {
+			continue
+		}
+		value, rest := gluedValue(w, at+1), args[i+1:]
+		if long {
+			value = gluedValue(w, strings.IndexByte(w.val+"=", '=')+1)
+		}
+		if value.val == "" && w.kind == aLit && !strings.Contains(w.val, "=") {
+			if len(rest) == 0 {
+				return
+			}
+			value, rest = &rest[0], rest[1:]
+		}
+		if value.kind != aLit || strings.ContainsAny(value.val, "\\'\"$#\n") {
+			a.splitString(value, rest, s)
+			return
+		}
+		words := append([]arg{}, args[:i]...)
+		if at > 1 && !long {
+			words = append(words, lit(w.val[:at], w.at))
+		}
+		words = append(append(words, splitWords(*value)...), rest...)
+		a.envProgram(p, words, s.in())
+		return
+	}
+	if a.tooDeep(s) {
+		return
+	}
+	a.wrapper(p, args, s)
+}
+
+// splitString: env has quotes and variables of its own in -S. A command line in it is read as a shell would; what follows
+// it makes that a guess.
+func (a *analyser) splitString(value *arg, rest []arg, s scope) {
+	if value.kind != aLit || len(rest) > 0 && !strings.Contains(value.val, "'") {
+		a.cannotTell("R7", value, s, "how env splits this text is not known here", "write the words apart")
+		a.assigned(s, value.at)
+		return
+	}
+	a.codeUnit("sh", "env "+value.val, value.at, s, "env -S")
+}
 
 // sudo with -s or -i and no command is a shell; with -e the operands are files, with -l nothing runs.
 func (a *analyser) sudo(p *program, args []arg, s scope) {
