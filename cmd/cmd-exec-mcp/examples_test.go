@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"cmd-exec-mcp/runtime/policy"
@@ -62,7 +64,11 @@ func TestExampleTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, configText(source))
+	cache, err := exec.Command("go", "env", "GOCACHE").Output() // a cold one would compile the standard library first
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, configText(source), "GOCACHE="+strings.TrimSpace(string(cache)))
 	for name, text := range map[string]string{
 		"go.mod":    "module one\n\ngo 1.26\n",
 		"x_test.go": "package one\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {}\n\nfunc TestTwo(t *testing.T) { t.Error(\"two\") }\n",
