@@ -11,7 +11,6 @@ type cmdToken struct {
 	at    int
 	bare  bool // nothing in it was quoted
 	expnd bool // holds a %VARIABLE% or a loop variable
-	fd    bool // an operator with a descriptor in front
 	glued bool // no blank stood before it
 }
 
@@ -67,102 +66,131 @@ func (a *analyser) cmdVariable(t cmdToken) (string, bool) {
 	return "", false
 }
 
-// cmdTokens splits a line. Substring and replacement expansions and !delayed! ones are refused.
+// cmdLexer splits a line. Substring and replacement expansions and !delayed! ones are refused.
+type cmdLexer struct {
+	text   string
+	i      int
+	out    []cmdToken
+	word   strings.Builder
+	inWord bool
+	cur    cmdToken // what is known of the word so far
+	glued  bool
+	issue  *Issue
+}
+
 func cmdTokens(text string) ([]cmdToken, *Issue) {
-	refuse := func(at int, message string) ([]cmdToken, *Issue) {
-		return nil, &Issue{Rule: "R2", At: at, Message: message}
+	l := cmdLexer{text: text, glued: true}
+	for l.i = 0; l.i < len(text) && l.issue == nil; l.i++ {
+		l.next(text[l.i])
 	}
-	var out []cmdToken
-	var word strings.Builder
-	start, inWord, quoted, expanded, glued := 0, false, false, false, true
-	begin := func(i int) {
-		if !inWord {
-			inWord, start, quoted, expanded = true, i, false, false
+	l.flush()
+	return l.out, l.issue
+}
+
+func (l *cmdLexer) refuse(message string) {
+	l.issue = &Issue{Rule: "R2", At: l.i, Message: message + " is not understood in text for cmd"}
+}
+
+func (l *cmdLexer) begin() {
+	if !l.inWord {
+		l.inWord = true
+		l.cur = cmdToken{at: l.i, bare: true, glued: l.glued}
+	}
+}
+
+func (l *cmdLexer) flush() {
+	if l.inWord {
+		l.cur.text = l.word.String()
+		l.out = append(l.out, l.cur)
+		l.word.Reset()
+		l.inWord, l.glued = false, true
+	}
+}
+
+func (l *cmdLexer) operator(op string) {
+	l.flush()
+	l.out = append(l.out, cmdToken{op: op, at: l.i, glued: l.glued})
+	l.glued = true
+}
+
+func (l *cmdLexer) next(c byte) {
+	switch c {
+	case '^':
+		if l.i+1 >= len(l.text) || l.text[l.i+1] == '\n' {
+			l.refuse("a caret at the end of a line")
+			return
 		}
-	}
-	flush := func() {
-		if inWord {
-			out = append(out, cmdToken{text: word.String(), at: start, bare: !quoted, expnd: expanded, glued: glued})
-			word.Reset()
-			inWord, glued = false, true
+		l.begin()
+		l.i++
+		l.cur.bare = false
+		l.word.WriteByte(l.text[l.i])
+	case '"':
+		l.quote()
+	case '%':
+		l.begin()
+		l.cur.expnd = true
+		if bad := oddExpansion(l.text[l.i:]); bad != "" {
+			l.refuse(bad)
 		}
-	}
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '^':
-			if i+1 >= len(text) || text[i+1] == '\n' {
-				return refuse(i, "a caret at the end of a line joins it to the next")
-			}
-			begin(i)
-			i++
-			quoted = true
-			word.WriteByte(text[i])
-		case '"':
-			begin(i)
-			quoted = true
-			end := strings.IndexByte(text[i+1:], '"')
-			if end < 0 || strings.IndexByte(text[i+1:i+1+end], '\n') >= 0 {
-				return refuse(i, "a quote is not closed")
-			}
-			inner := text[i+1 : i+1+end]
-			expanded = expanded || strings.IndexByte(inner, '%') >= 0
-			if bad := oddExpansion(inner); bad != "" {
-				return refuse(i, bad)
-			}
-			word.WriteString(inner)
-			i += end + 1
-		case '%':
-			begin(i)
-			expanded = true
-			if bad := oddExpansion(text[i:]); bad != "" {
-				return refuse(i, bad)
-			}
-			word.WriteByte(c)
-		case '!':
-			if end := strings.IndexByte(text[i+1:], '!'); end > 0 && !strings.ContainsAny(text[i+1:i+1+end], " \t\n\"&|") {
-				return refuse(i, "a delayed expansion")
-			}
-			begin(i)
-			word.WriteByte(c)
-		case ' ', '\t', ',', ';', '=':
-			flush()
-			glued = false
-			if c == '=' { // == compares in if
-				out = append(out, cmdToken{op: "=", at: i})
-			}
-		case '\n', '(', ')':
-			flush()
-			op := string(c)
-			if c == '\n' {
-				op = "&"
-			}
-			out = append(out, cmdToken{op: op, at: i, glued: glued})
-			glued = true
-		case '&', '|', '<', '>':
-			fd := c != '&' && c != '|' && inWord && word.Len() == 1 && !quoted && strings.Contains("0123456789", word.String())
-			if fd {
-				word.Reset()
-				inWord = false
-			}
-			flush()
-			n := 1
-			if i+1 < len(text) && text[i+1] == c && c != '<' {
-				n = 2
-			}
-			out = append(out, cmdToken{op: text[i : i+n], at: i, fd: fd})
-			i += n - 1
-			if (c == '>' || c == '<') && i+2 < len(text) && text[i+1] == '&' && text[i+2] >= '0' && text[i+2] <= '9' {
-				out[len(out)-1].op = "dup"
-				i += 2
-			}
-			glued = true
-		default:
-			begin(i)
-			word.WriteByte(c)
+		l.word.WriteByte(c)
+	case '!':
+		rest := l.text[l.i+1:]
+		if end := strings.IndexByte(rest, '!'); end > 0 && !strings.ContainsAny(rest[:end], " \t\n\"&|") {
+			l.refuse("a delayed expansion")
 		}
+		l.begin()
+		l.word.WriteByte(c)
+	case ' ', '\t', ',', ';', '=':
+		l.flush()
+		l.glued = false
+		if c == '=' { // == compares in if
+			l.out = append(l.out, cmdToken{op: "=", at: l.i})
+		}
+	case '\n':
+		l.operator("&")
+	case '(', ')':
+		l.operator(string(c))
+	case '&', '|', '<', '>':
+		l.redirection(c)
+	default:
+		l.begin()
+		l.word.WriteByte(c)
 	}
-	flush()
-	return out, nil
+}
+
+func (l *cmdLexer) quote() {
+	l.begin()
+	l.cur.bare = false
+	end := strings.IndexByte(l.text[l.i+1:], '"')
+	if end < 0 || strings.IndexByte(l.text[l.i+1:l.i+1+end], '\n') >= 0 {
+		l.refuse("an open quote")
+		return
+	}
+	inner := l.text[l.i+1 : l.i+1+end]
+	l.cur.expnd = l.cur.expnd || strings.IndexByte(inner, '%') >= 0
+	if bad := oddExpansion(inner); bad != "" {
+		l.refuse(bad)
+	}
+	l.word.WriteString(inner)
+	l.i += end + 1
+}
+
+// redirection reads & && | || < > >> and >&1; a single digit in front belongs to it.
+func (l *cmdLexer) redirection(c byte) {
+	if (c == '<' || c == '>') && l.inWord && l.cur.bare && l.word.Len() == 1 && strings.Contains("0123456789", l.word.String()) {
+		l.word.Reset()
+		l.inWord = false
+	}
+	op := string(c)
+	if l.i+1 < len(l.text) && l.text[l.i+1] == c && c != '<' {
+		op += op
+	}
+	l.operator(op)
+	l.i += len(op) - 1
+	if rest := l.text[l.i+1:]; (c == '>' || c == '<') && len(rest) > 1 && rest[0] == '&' && rest[1] >= '0' && rest[1] <= '9' {
+		l.out[len(l.out)-1].op = "dup"
+		l.i += 2
+	}
 }
 
 // oddExpansion finds %X:~0,3% and %X:a=b%, which build text that nobody has seen.

@@ -261,7 +261,7 @@ func TestFingerprint(t *testing.T) {
 	if len(seen) != 6 {
 		t.Errorf("%d different fingerprints of 6 policies", len(seen))
 	}
-	if mustCompile(t, nil).Fingerprint() != mustCompile(t, nil).Fingerprint() {
+	if one, two := mustCompile(t, nil), mustCompile(t, nil); one.Fingerprint() != two.Fingerprint() {
 		t.Error("the same policy has two fingerprints")
 	}
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"sync"
 )
@@ -126,10 +127,7 @@ func (p *program) wraps() bool { return p.rest != "data" || p.names == "git" }
 // program makes a row of the owner's declaration.
 func (w *Wrapper) program() *program {
 	p := &program{names: w.Name, first: fold(w.Name), rest: strings.Repeat("operand ", w.Positionals) + "command"}
-	var opts []string
-	for _, o := range w.Options {
-		opts = append(opts, o)
-	}
+	opts := slices.Clone(w.Options)
 	for _, o := range w.OptionsWithValue {
 		if len(o) == 2 {
 			opts = append(opts, o+":")

@@ -272,7 +272,7 @@ func (s *scanner) duplicate(n *syntax.Redirect) {
 	v, whole := literal(n.Word)
 	if !whole {
 		if len(n.Word.Parts) == 1 {
-			if p, ok := n.Word.Parts[0].(*syntax.ParamExp); ok && (s.a.plainOrFree(p)) {
+			if p, ok := n.Word.Parts[0].(*syntax.ParamExp); ok && s.a.plainOrFree(p) {
 				return
 			}
 			if d, ok := n.Word.Parts[0].(*syntax.DblQuoted); ok && len(d.Parts) == 1 {

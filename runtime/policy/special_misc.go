@@ -91,8 +91,6 @@ func (a *analyser) less(p *program, args []arg, s scope) {
 	}
 }
 
-func (a *analyser) nothing(*program, []arg, scope) {}
-
 // fzf: placeholders in braces are quoted by fzf; a binding runs what stands in execute(..) and its like.
 func (a *analyser) fzf(p *program, args []arg, s scope) {
 	code := func(v *arg, name string) {

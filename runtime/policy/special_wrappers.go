@@ -111,9 +111,6 @@ func (a *analyser) switched(p *program, args []arg, s scope, what string, by map
 	}
 }
 
-// flock: a lock, then a command or -c and code.
-func (a *analyser) flock(p *program, args []arg, s scope) { a.wrapper(p, args, s) }
-
 // script starts a shell if it is given no command.
 func (a *analyser) script(p *program, args []arg, s scope) {
 	o := a.options(p, args, s)

@@ -48,7 +48,6 @@ type builder struct {
 	ends    []string // possible values since the last unknown part
 	unknown bool
 	empty   bool // so far the word may be nothing
-	plain   bool // only one literal part: the common case
 	free    bool
 	dirOK   bool
 	split   bool
@@ -281,7 +280,7 @@ func numeric(p *syntax.ParamExp) bool {
 		return false
 	}
 	if p.Length {
-		return p.Index == nil || true
+		return true
 	}
 	switch p.Param.Value {
 	case "?", "#", "$":
