@@ -66,7 +66,6 @@ type Job struct {
 
 	mu       sync.Mutex
 	cursor   int64 // what was read
-	scanned  int64
 	touched  time.Time
 	visitors int // calls about the session right now
 	timers   []*time.Timer
