@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -108,4 +110,19 @@ func source(lang, role string) string {
 		return "assemblyscript/" + role + ".ts"
 	}
 	return "c/" + role + ".c"
+}
+
+// outside runs a test once more in a test binary without the race detector, if this one has it, and says whether it did. To
+// compile a Go guest takes twenty seconds of work with it and two without, and a kit that runs one call after another has no
+// races; TestSharedPool has, and stays.
+func outside(t *testing.T) bool {
+	t.Helper()
+	info, ok := debug.ReadBuildInfo()
+	race := ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+	if !race || os.Getenv("CEM_SDK_OUTSIDE") != "" { // the second: never twice, whatever GOFLAGS says
+		return false
+	}
+	pattern := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$"
+	run(t, ".", []string{"CEM_SDK_OUTSIDE=1"}, "go", "test", "-count=1", "-run", pattern, ".")
+	return true
 }

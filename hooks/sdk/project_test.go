@@ -13,6 +13,9 @@ import (
 func TestProjects(t *testing.T) {
 	for _, lang := range Languages() {
 		t.Run(lang, func(t *testing.T) {
+			if lang == "go" && outside(t) {
+				return
+			}
 			dir := filepath.Join(t.TempDir(), "my-hook")
 			written, err := Write(dir, lang, "my-hook")
 			if err != nil || len(written) < 4 {

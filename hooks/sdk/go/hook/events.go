@@ -59,6 +59,7 @@ type Chunk struct {
 	In     []byte
 	Stream Stream
 	Flags  Flags
+	Hidden func() // what Redact calls for each token that it masks; nil for nothing
 }
 
 // Write shows p, which it does not keep. More than four times the input and 64 KiB fails the call.

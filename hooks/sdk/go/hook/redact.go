@@ -49,6 +49,9 @@ func Redact(tokens ...Token) func(c *Chunk) (keep int, err error) {
 			}
 			c.Write(c.In[shown:at])
 			c.Write([]byte(token.Mask))
+			if c.Hidden != nil {
+				c.Hidden()
+			}
 			at += size
 			shown = at
 		}
