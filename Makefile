@@ -11,7 +11,7 @@ build:
 	go build -trimpath -ldflags='-s -w' -o cmd-exec-mcp ./cmd/cmd-exec-mcp
 
 test: ## every test, with the race detector, against real services where they can be started
-	go test -race ./...
+	go test -race -timeout 25m ./...
 
 check: ## what a change must pass: format, vet on three systems, lint, sizes, and a tree that stays as committed
 	@git diff --quiet || { git diff --stat; echo "check: commit or stash first: it must not change the tree"; exit 1; }
