@@ -31,7 +31,7 @@ type cgroup struct {
 	path   string
 	owner  *tree // of what lives in it; nil when it is idle
 	fd     int
-	events *os.File
+	events int         // cgroup.events, open
 	spent  atomic.Bool // cgroup.kill was written
 }
 
@@ -126,13 +126,13 @@ func (c *cgroups) take() *cgroup {
 		return g
 	}
 	c.made++
-	g := &cgroup{path: filepath.Join(c.base, strconv.Itoa(c.made)), fd: -1}
+	g := &cgroup{path: filepath.Join(c.base, strconv.Itoa(c.made)), fd: -1, events: -1}
 	err := os.Mkdir(g.path, 0o755)
 	if err == nil {
 		g.fd, err = unix.Open(g.path, unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_RDONLY, 0)
 	}
 	if err == nil {
-		g.events, err = os.Open(filepath.Join(g.path, "cgroup.events"))
+		g.events, err = unix.Open(filepath.Join(g.path, "cgroup.events"), unix.O_CLOEXEC|unix.O_RDONLY, 0)
 	}
 	if err != nil {
 		g.close()
@@ -205,8 +205,8 @@ func removeCgroup(path string) error {
 }
 
 func (g *cgroup) close() {
-	if g.events != nil {
-		g.events.Close()
+	if g.events >= 0 {
+		unix.Close(g.events)
 	}
 	if g.fd >= 0 {
 		unix.Close(g.fd)
@@ -217,7 +217,7 @@ func (g *cgroup) close() {
 // populated says whether a process lives in the folder or below.
 func (g *cgroup) populated() bool {
 	var buf [64]byte
-	n, _ := unix.Pread(int(g.events.Fd()), buf[:], 0) // os.File would read on to the end
+	n, _ := unix.Pread(g.events, buf[:], 0)
 	return bytes.Contains(buf[:max(n, 0)], []byte("populated 1"))
 }
 

@@ -25,6 +25,7 @@ type reader struct {
 	backend *backend
 	file    *os.File
 	raw     syscall.RawConn
+	attempt func(fd uintptr) bool // try, made once
 	to      io.Writer
 	ended   *atomic.Int64   // when the leader ended, 0 while it runs
 	over    <-chan struct{} // closed then
@@ -32,12 +33,18 @@ type reader struct {
 	tty     bool
 	tail    []byte // the last bytes delivered, for the hint of a command that was not found
 	grown   bool
+	into    *[readSize]byte // held only while there is something to read
+	room    int             // of into, for the read under way
+	got     int             // what it returned
+	failed  error
 	held    bool // set before delivery is announced: a background process holds the stream
 }
 
 func (p *process) newReader(f *os.File, to io.Writer) *reader {
 	raw, _ := f.SyscallConn() // fails only for a nil file
-	return &reader{backend: p.backend, file: f, raw: raw, to: to, ended: &p.ended, over: p.over, tree: p.tree, tty: f == p.tty}
+	r := &reader{backend: p.backend, file: f, raw: raw, to: to, ended: &p.ended, over: p.over, tree: p.tree, tty: f == p.tty}
+	r.attempt = r.try
+	return r
 }
 
 // deliver returns at the stream's end, or when the leader has ended and the stream fell silent; held says which.
@@ -117,25 +124,10 @@ func (r *reader) late(err error) bool {
 
 // pass reads once and delivers it. The buffer is taken when there is something to read, so waiting holds no memory.
 func (r *reader) pass(limit int) (int, error) {
-	var (
-		buf *[readSize]byte
-		n   int
-		err error
-	)
-	waited := r.raw.Read(func(fd uintptr) bool {
-		if buf == nil {
-			buf = r.backend.buffer()
-		}
-		for n, err = syscall.Read(int(fd), buf[:limit]); err == syscall.EINTR; {
-			n, err = syscall.Read(int(fd), buf[:limit])
-		}
-		if err != syscall.EAGAIN {
-			return true
-		}
-		r.backend.free(buf)
-		buf = nil
-		return false
-	})
+	r.room = limit
+	waited := r.raw.Read(r.attempt)
+	buf, n, err := r.into, r.got, r.failed
+	r.into = nil
 	if buf != nil {
 		defer r.backend.free(buf)
 	}
@@ -155,6 +147,24 @@ func (r *reader) pass(limit int) (int, error) {
 	r.to.Write(buf[:n])
 	r.tail = lastBytes(r.tail, buf[:n])
 	return n, nil
+}
+
+// try reads into the buffer; false is to be called again when there is something to read. What it finds stands in r, as a
+// function that captured it would be made anew for each of the many reads of a long output.
+func (r *reader) try(fd uintptr) bool {
+	if r.into == nil {
+		r.into = r.backend.buffer()
+	}
+	r.got, r.failed = syscall.Read(int(fd), r.into[:r.room])
+	for r.failed == syscall.EINTR {
+		r.got, r.failed = syscall.Read(int(fd), r.into[:r.room])
+	}
+	if r.failed != syscall.EAGAIN {
+		return true
+	}
+	r.backend.free(r.into)
+	r.into = nil
+	return false
 }
 
 const tailSize = 256

@@ -93,10 +93,9 @@ func (c *chunk) seal() {
 
 var newline = []byte{'\n'}
 
-// release gives the memory back.
+// release gives the chunk back. Nobody may use it then.
 func (c *chunk) release() {
 	if c.buf != nil {
-		chunkPools[c.class].Put(&chunk{buf: c.buf, segs: c.segs})
-		c.buf = nil
+		chunkPools[c.class].Put(c)
 	}
 }
