@@ -124,6 +124,9 @@ func (a *analyser) runCode(dialect string, args []arg, s scope, via string) {
 		return
 	}
 	src, ok := a.codeOf(args)
+	if len(args) == 1 && args[0].kind == aSplit {
+		ok = false // it may be nothing, and then the next word is the code
+	}
 	if !ok {
 		if args[0].kind == aSplit || len(args) > 1 || a.suspects > 0 {
 			a.assigned(s, args[0].at)

@@ -26,6 +26,7 @@ options:
 		case w.is("-"), w.is("--"):
 			i++
 			break options
+		case w.is("+"): // an option cluster without letters
 		case w.kind == aLit && strings.HasPrefix(w.val, "--"):
 			if !a.shellLong(p, w, s, &i, args) {
 				return
