@@ -349,14 +349,14 @@ func TestInspector(t *testing.T) {
 			if err := json.Unmarshal(out, &list); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			if want, _ := strconv.Atoi(name[:1]); len(list.Tools) != want {
+			if want, _ := strconv.Atoi(name[:1]); len(list.Tools) < want {
 				t.Errorf("%d tools: %s", len(list.Tools), out)
 			}
 		})
 	}
 }
 
-// inspected are configs by name; the name begins with the number of tools.
+// inspected are configs by name; the name begins with the number of tools at least.
 var inspected = map[string]string{
 	"1 built-in": "",
 	"3 kinds of tools": `
