@@ -38,12 +38,9 @@ func (l *lab) floor() (*floor, error) {
 		fmt.Println("no C compiler: the floor is Go's ForkExec, which is some 7 % above the real one")
 		return f, nil
 	}
-	source, binary := filepath.Join(l.dir, "floor.c"), filepath.Join(l.dir, "floor")
-	if err := os.WriteFile(source, floorSource, 0o600); err != nil {
+	binary := filepath.Join(l.dir, "floor")
+	if err := compile(cc, floorSource, binary); err != nil {
 		return nil, err
-	}
-	if out, err := exec.Command(cc, "-O2", "-o", binary, source).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("compiling the floor: %w: %s", err, out)
 	}
 	f.cmd = exec.Command(binary)
 	f.cmd.Dir, f.cmd.Env, f.cmd.Stderr = l.work, environment(), os.Stderr
