@@ -63,7 +63,7 @@ func (p *process) autopsy() (job.Exit, error) {
 
 func (p *process) lost(err error) error {
 	return job.Errorf(job.Lost, "the connection to Docker at %s broke: %w", p.backend.where(), err).
-		WithHint("the command may still run; its container is removed when this server starts again")
+		WithHint("the command may still run; its container is removed as soon as the engine answers")
 }
 
 // Signal implements backends.Process. It takes the attached stdin where a watcher listens there, which costs a

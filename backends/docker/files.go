@@ -36,7 +36,7 @@ type containerFiles struct {
 }
 
 func (f containerFiles) Stat(ctx context.Context, file string) (job.FileInfo, error) {
-	if err := checkPath(file); err != nil {
+	if err := f.check(file); err != nil {
 		return job.FileInfo{}, err
 	}
 	if f.inMemory(file) {
@@ -154,7 +154,7 @@ func ignoreEOF(err error) error {
 }
 
 func (f containerFiles) Write(ctx context.Context, file string, content []byte) (job.FileInfo, error) {
-	if err := checkPath(file); err != nil {
+	if err := f.check(file); err != nil {
 		return job.FileInfo{}, err
 	}
 	if f.inMemory(file) {
@@ -251,7 +251,7 @@ func (f containerFiles) put(ctx context.Context, file string, h *tar.Header, con
 func (f containerFiles) fail(file string, err error) error {
 	switch text := err.Error(); {
 	case cerrdefs.IsNotFound(err) && strings.Contains(text, "No such container"):
-		return job.Errorf(job.NotFound, "the sandbox has ended, and its files with it").WithHint("start another session with detach=true")
+		return errEndedFiles()
 	case cerrdefs.IsNotFound(err):
 		return job.Errorf(job.NotFound, "%s does not exist in the container", file).WithHint("list shows what a folder holds")
 	case strings.Contains(text, "read-only"):

@@ -57,7 +57,7 @@ func (f containerFiles) account(ctx context.Context, name string) (uid, gid int,
 
 // Delete removes a path with all below it. The engine's API cannot, so a program of the image does it.
 func (f containerFiles) Delete(ctx context.Context, file string) error {
-	if err := checkPath(file); err != nil {
+	if err := f.check(file); err != nil {
 		return err
 	}
 	if path.Clean(file) == "/" {
@@ -90,11 +90,19 @@ func (f containerFiles) Delete(ctx context.Context, file string) error {
 	return nil
 }
 
-func checkPath(file string) error {
+// check is made before anything is asked of the engine, where a container is for a moment still there after its end.
+func (f containerFiles) check(file string) error {
+	if f.p != nil && f.p.over() {
+		return errEndedFiles()
+	}
 	if path.IsAbs(file) && !strings.ContainsRune(file, 0) {
 		return nil
 	}
 	return job.Errorf(job.Invalid, "the path %q is not absolute", file).WithHint("give the whole path, from /")
+}
+
+func errEndedFiles() error {
+	return job.Errorf(job.NotFound, "the sandbox has ended, and its files with it").WithHint("start another session with detach=true")
 }
 
 // imageFiles looks into a container that is made for one question and never started.

@@ -37,7 +37,9 @@ func newOuter(d dialog, p *process, to backends.IO) *outer {
 			p.pid.Store(pid)
 			o.began.Store(true)
 		case refuses:
-			o.refusal = body
+			if !o.began.Load() { // after it, it is the command that says so
+				o.refusal = body
+			}
 		case ends:
 			o.report = body
 		}
@@ -133,8 +135,9 @@ func parseReport(report string) (job.Exit, error) {
 	code, rest, _ := strings.Cut(report, "/")
 	oom, left, _ := strings.Cut(rest, " ")
 	n, err := strconv.Atoi(code)
-	if err != nil {
-		return job.Exit{}, job.Errorf(job.Lost, "the command ended, but how is not known")
+	if err != nil || n < 0 || n > 255 {
+		return job.Exit{}, job.Errorf(job.Lost, "the command ended, but how is not known").
+			WithHint("what it printed may be incomplete: run it again, or have it write to a file")
 	}
 	exit := exitOf(n)
 	if oom != "" && oom != "0" {

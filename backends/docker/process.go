@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"cmd-exec-mcp/backends"
 	"cmd-exec-mcp/runtime/job"
@@ -38,6 +39,9 @@ func (b *Backend) newProcess(id string, at place, stream types.HijackedResponse)
 	return &process{backend: b, id: id, at: at, stream: stream, done: make(chan struct{})}
 }
 
+// vanishTime is how long a container that removes itself may take for it.
+const vanishTime = 2 * time.Second
+
 // finish publishes the end, once, and cleans up behind it.
 func (p *process) finish(exit job.Exit, err error) {
 	p.once.Do(func() {
@@ -49,8 +53,13 @@ func (p *process) finish(exit job.Exit, err error) {
 		if p.stream.Conn != nil {
 			p.stream.Close()
 		}
-		if p.owns {
+		switch {
+		case p.owns:
 			p.backend.cleaner.remove(p.id)
+		case p.exec == "":
+			// It removes itself. But a command can read the outer shell's memory, and say with its word that it ended
+			// while it goes on.
+			time.AfterFunc(vanishTime, func() { p.backend.cleaner.remove(p.id) })
 		}
 		close(p.done)
 	})

@@ -30,6 +30,9 @@ func (b *Backend) Resolve(ctx context.Context, cmd job.Command) (job.Command, er
 	if strings.ContainsRune(cmd.Script, 0) || slices.ContainsFunc(cmd.Argv, func(a string) bool { return strings.ContainsRune(a, 0) }) {
 		return cmd, job.Errorf(job.Invalid, "the command holds a NUL byte").WithHint("no system takes one in an argument; send it on stdin")
 	}
+	if err := checkSize(cmd); err != nil {
+		return cmd, err
+	}
 	x, err := b.images.local(ctx, cmd.Image)
 	if err != nil {
 		return cmd, err
@@ -43,6 +46,24 @@ func (b *Backend) Resolve(ctx context.Context, cmd job.Command) (job.Command, er
 	name, _, err := b.shellFor(x, cmd)
 	cmd.Shell = name
 	return cmd, err
+}
+
+// maxArgument is what Linux takes as one argument or variable, its closing NUL left out.
+const maxArgument = 128<<10 - 1
+
+func checkSize(cmd job.Command) error {
+	most := len(cmd.Script)
+	for _, argument := range cmd.Argv {
+		most = max(most, len(argument))
+	}
+	for name, value := range cmd.Env {
+		most = max(most, len(name)+1+len(value))
+	}
+	if most <= maxArgument {
+		return nil
+	}
+	return job.Errorf(job.Invalid, "the command or a variable of it has %d bytes, and Linux takes no more than %d", most, maxArgument).
+		WithHint("give large data as stdin, or write it to a session's file first")
 }
 
 func choose(what, asked string, list []string) (string, error) {
