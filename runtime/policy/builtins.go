@@ -280,17 +280,22 @@ func (a *analyser) textOption(args []arg, s scope, option byte) {
 
 // jobs -x runs the rest as a command.
 func (a *analyser) jobs(p *program, args []arg, s scope) {
-	for i := 1; i+1 < len(args); i++ {
+	runs := false
+	for i := 1; i < len(args); i++ {
 		switch w := &args[i]; {
-		case w.kind != aLit:
+		case w.kind != aLit && !runs:
 			a.cannotTell("R7", w, s, "whether this is an option of jobs is only known at run time", "")
 			return
-		case !w.dash() || w.val == "--":
-			return
-		case strings.Contains(w.val, "x"):
+		case w.is("--") && runs:
 			a.call(args[i+1:], s.wrapped("jobs -x"))
 			return
+		case !w.dash() || w.val == "--":
+			if runs {
+				a.call(args[i:], s.wrapped("jobs -x"))
+			}
+			return
 		}
+		runs = runs || strings.Contains(args[i].val, "x")
 	}
 }
 
