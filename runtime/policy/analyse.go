@@ -28,6 +28,7 @@ type analyser struct {
 	replaced *stdin
 	commands int
 	started  int
+	expanded int // words of brace expansions
 	code     int // bytes of code text so far
 	suspects int // more than 0: only names are compared, nothing else is refused
 	inShell  int

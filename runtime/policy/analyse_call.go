@@ -211,7 +211,7 @@ func (a *analyser) doubt(rest []arg, s scope) {
 	}
 	s.kind = Suspect
 	a.suspects++
-	const most = 200
+	const most = 100
 	for i := range rest[:min(len(rest), most)] {
 		w := &rest[i]
 		if w.kind != aLit {

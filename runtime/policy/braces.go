@@ -28,7 +28,8 @@ func (a *analyser) expand(w *syntax.Word) []arg {
 	var out []arg
 	n := 0
 	for x, err := range expand.BracesSeq(nil, &split) {
-		if n++; err != nil || n > maxBraces {
+		a.expanded++
+		if n++; err != nil || n > maxBraces || a.expanded > maxExpanded {
 			a.issue(Issue{Rule: "R14", At: a.offset(w.Pos()), Message: "a brace expansion makes too many words"})
 			return out
 		}

@@ -11,10 +11,11 @@ const (
 	maxText     = 131_071 // Linux takes no longer single argument
 	maxDepth    = 400     // levels of the tree
 	maxCommands = 2000
-	maxLevels   = 16 // code text in code text
-	maxCode     = 1 << 20
-	maxBraces   = 512     // words of one brace expansion
-	maxWords    = 300_000 // over all commands, counted again behind each wrapper
+	maxLevels   = 16        // code text in code text
+	maxCode     = 256 << 10 // bytes of it over all levels
+	maxBraces   = 512       // words of one brace expansion
+	maxExpanded = 10_000    // words of all brace expansions
+	maxWords    = 200_000   // over all commands, counted again behind each wrapper
 	scanDepth   = 3 * maxCommands
 )
 

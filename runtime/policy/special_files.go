@@ -146,6 +146,10 @@ func (a *analyser) fd(p *program, args []arg, s scope) {
 // tar has options that are commands, and an old style in which the first word is a cluster without a dash.
 func (a *analyser) tar(p *program, args []arg, s scope) {
 	code := func(w *arg, name string) { a.runCode("sh", []arg{*w}, s, "tar "+name) }
+	if len(args) > 1 && args[1].kind != aLit && args[1].val != "" && !args[1].dash() {
+		a.cannotTell("R7", &args[1], s, "which options of tar these are is only known at run time", "")
+		return
+	}
 	if len(args) > 1 && args[1].kind == aLit && !args[1].dash() {
 		next := 2
 		for _, c := range args[1].val {
