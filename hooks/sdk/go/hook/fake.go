@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// Register does nothing where no server calls: a test hands its Hook to a Fake.
+func Register(Hook) {}
+
 // Fake is a server for `go test`: plain Go, nothing to build or to start. It keeps the rules that a hook is likely to meet; how
 // the built module does, `cmd-exec-mcp hook test` tells. The zero value is ready. A method may be called concurrently with
 // others, as each has a state of its own.

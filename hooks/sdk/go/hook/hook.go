@@ -24,12 +24,6 @@ type Hook struct {
 	Post func(c *End) error
 }
 
-// Register makes h the module's hook. It belongs into init: a hook's main is never called.
-func Register(h Hook) { registered = h }
-
-// registered is a variable because the exports that the server calls are functions of no value.
-var registered Hook
-
 // The events of hook_init's answer.
 const (
 	eventPre    = 1

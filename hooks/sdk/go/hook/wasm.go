@@ -22,6 +22,12 @@ func hostWrite(p unsafe.Pointer, size int32) int32
 //go:wasmimport hook1 log
 func hostLog(level int32, message unsafe.Pointer, messageLen int32, attrs unsafe.Pointer, attrsLen int32) int32
 
+// Register makes h the module's hook. It belongs into init: a hook's main is never called.
+func Register(h Hook) { registered = h }
+
+// registered is a variable because the exports that the server calls are functions of no value.
+var registered Hook
+
 // server is the host of a module that was loaded.
 type server struct{}
 
