@@ -91,6 +91,9 @@ func (o *options) longOption(w *arg) {
 		o.unknown(w)
 		return
 	}
+	if glued && !o.glued(w, false) {
+		return
+	}
 	o.i++
 	v := *w
 	v.val = value
@@ -135,6 +138,9 @@ func (o *options) shortOptions(w *arg) {
 		case kind == optNone || kind == optInfo || kind == optDeny:
 			o.take("-"+string(c), kind, nil)
 		case kind == optMaybe || j+1 < len(w.val) || w.kind != aLit:
+			if !o.glued(w, j+1 == len(w.val)) {
+				return
+			}
 			o.i++
 			o.take("-"+string(c), kind, gluedValue(w, j+1))
 			return
@@ -149,6 +155,22 @@ func (o *options) shortOptions(w *arg) {
 		return
 	}
 	o.i++
+}
+
+// glued judges a value that stands in the option's own word: an unquoted one may split, and one that may be empty leaves
+// the next word to the option.
+func (o *options) glued(w *arg, empty bool) bool {
+	switch {
+	case w.kind == aLit || w.kind == aOne && !empty:
+		return true
+	case w.kind == aSplit && !w.free && !w.all && o.strict:
+		o.fail(w, "this word may become several before the command that "+o.p.first+" starts")
+		return false
+	}
+	if o.unsure == 0 {
+		o.unsure = o.i
+	}
+	return true
 }
 
 // gluedValue is what follows in the same word.
