@@ -202,7 +202,7 @@ func (a *analyser) tarLong(args []arg, i int, s scope, code func(*arg, string)) 
 	w := &args[i]
 	name, value, glued := strings.Cut(w.val, "=")
 	for _, full := range tarCommands {
-		if len(name) < 5 || !strings.HasPrefix(full, name) {
+		if len(name) < 3 || !strings.HasPrefix(full, name) {
 			continue
 		}
 		v := gluedValue(w, len(name)+1)

@@ -108,8 +108,6 @@ func (a *analyser) gitCommand(args []arg, s scope) {
 		a.gitOption(args, s, "-d", "--httpd", "-b", "--browser")
 	case "daemon":
 		a.gitOption(args, s, "--access-hook")
-	case "interpret-trailers", "commit":
-		a.gitOption(args, s, "--editor")
 	case "for-each-repo", "credential", "hook":
 	case "worktree", "init":
 		a.gitKeys(args, s, "--config")
@@ -146,7 +144,7 @@ func (a *analyser) gitValues(args []arg, names []string, found func(*arg, string
 			switch {
 			case strings.HasPrefix(name, "--"):
 				option, _, glued := strings.Cut(w.val, "=")
-				if len(option) < 4 || !strings.HasPrefix(name, option) {
+				if len(option) < 3 || !strings.HasPrefix(name, option) {
 					continue
 				}
 				if glued {
