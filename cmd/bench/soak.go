@@ -42,8 +42,11 @@ func (l *lab) soak() error {
 		n    int
 		run  func(*server, int) error
 	}{
-		{"short calls", 10_000, l.soakCalls}, {"timeouts of 50 ms", 1000, l.soakTimeouts}, {"cancels", 500, l.soakCancels},
-		{"cancels in the same write", 500, l.soakStillborn}, {"sessions", 1000, l.soakSessions},
+		{"short calls", 10_000, l.soakCalls},
+		{"timeouts of 50 ms", 1000, l.soakTimeouts},
+		{"cancels", 500, l.soakCancels},
+		{"cancels in the same write", 500, l.soakStillborn},
+		{"sessions", 1000, l.soakSessions},
 	}
 	fmt.Printf("%-26s %7s %9s %11s %12s %9s\n", "after", "number", "seconds", "RSS in MiB", "descriptors", "children")
 	show := func(what string, n int, took time.Duration, now state) {
