@@ -161,7 +161,6 @@ func TestFiles(t *testing.T) {
 	if _, err := image.Write(ctx, "/tmp/x", nil); job.KindOf(err) != job.Invalid {
 		t.Errorf("a write without a session: %v", err)
 	}
-
 }
 
 // TestFilesInMemory: with a read-only root the folders in memory are what can be written, and the archive does not see them.
