@@ -23,22 +23,23 @@ type analyser struct {
 	quoted    map[*syntax.CmdSubst]*unit // the texts of backquotes
 	pending   []setting
 
-	mark     int   // what was known when the second pass began
-	u        *unit // the second pass is in this text
-	replaced *stdin
-	commands int
-	started  int
-	expanded int // words of brace expansions
-	code     int // bytes of code text so far
-	suspects int // more than 0: only names are compared, nothing else is refused
-	inShell  int
-	trouble  bool // a suspect is a shell whose code cannot be told
-	args     []string
-	pool     []arg // the words of the commands that are being judged, a stack
-	inSubst  *stdin
-	pipe     *stdin
-	flags    []uint8
-	probed   map[string]bool
+	mark      int   // what was known when the second pass began
+	u         *unit // the second pass is in this text
+	replaced  *stdin
+	commands  int
+	started   int
+	expanded  int // words of brace expansions
+	code      int // bytes of code text so far
+	suspects  int // more than 0: only names are compared, nothing else is refused
+	inShell   int
+	simulated bool // the words are those of one of the other readings
+	trouble   bool // a suspect is a shell whose code cannot be told
+	args      []string
+	pool      []arg // the words of the commands that are being judged, a stack
+	inSubst   *stdin
+	pipe      *stdin
+	flags     []uint8
+	probed    map[string]bool
 }
 
 // unit is one text: the request's, or code text in it.
@@ -112,7 +113,7 @@ func (a *analyser) known() int { return a.vars.size() + len(a.functions) }
 
 func (a *analyser) issue(i Issue) {
 	if a.suspects > 0 {
-		a.trouble = a.trouble || a.inShell > 0 && i.Rule != "R9"
+		a.trouble = a.trouble || a.inShell > 0 && (i.Rule != "R9" || a.simulated)
 		return
 	}
 	if i.Via == "" && a.u != nil {

@@ -29,6 +29,9 @@ func (a *analyser) simple(c *syntax.CallExpr, s scope, st *syntax.Stmt) {
 		a.execRedirect(s, st)
 	}
 	a.call(args, s)
+	if a.u.shell == "sh" {
+		a.bracesAsText(c.Args, s)
+	}
 }
 
 // execRedirect: an exec without a command changes the stdin of all that follows. Only at the top level is it certain
@@ -149,6 +152,7 @@ func (a *analyser) start(raw string, hidden bool, args []arg, s scope) {
 	fresh := !s.stdin.used
 	if p := a.program(name); p != nil {
 		p.open(a, args, s)
+		a.otherReadings(p, args, s)
 	} else if name == "" || strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl") || name == "ld.so" {
 		a.loader(args, s)
 	}

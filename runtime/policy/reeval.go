@@ -67,7 +67,7 @@ func (a *analyser) nameArg(w arg, whole bool) {
 		}
 	}
 	a.evals(w.at)
-	a.value(name, w.at)
+	a.literalValue(&w)
 }
 
 // finishReeval refuses the text if a place and a bait meet.

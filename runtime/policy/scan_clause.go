@@ -119,7 +119,7 @@ func (s *scanner) decl(n *syntax.DeclClause) {
 			continue
 		}
 		s.sets(as, false)
-		if array && as.Value != nil && n.Variant.Value != "export" {
+		if array && as.Value != nil {
 			s.a.evals(s.u.at(as.Pos()))
 		}
 	}
@@ -178,7 +178,11 @@ func (s *scanner) time(n *syntax.TimeClause) {
 	if n.Stmt == nil {
 		return
 	}
-	if call, ok := n.Stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+	first := n.Stmt
+	for list, ok := first.Cmd.(*syntax.BinaryCmd); ok; list, ok = first.Cmd.(*syntax.BinaryCmd) {
+		first = list.X
+	}
+	if call, ok := first.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
 		if v, _ := literal(call.Args[0]); strings.HasPrefix(v, "-") {
 			s.refuse(n, "options of time are read in two ways")
 		}

@@ -241,7 +241,7 @@ func (a *analyser) feed(dialect string, w *arg, s scope, via string) {
 		return
 	case stdinTop:
 		if !in.used {
-			if a.suspects == 0 {
+			if a.suspects == 0 || a.simulated && a.inShell > 0 {
 				a.out.Readers = append(a.out.Readers, dialect)
 			}
 			return

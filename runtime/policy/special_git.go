@@ -13,6 +13,8 @@ var (
 
 // git opens what its options, keys and subcommands name as commands.
 func (a *analyser) git(p *program, args []arg, s scope) {
+	a.inShell++ // a setting that cannot be told is code that cannot
+	defer func() { a.inShell-- }()
 	i := 1
 	for ; i < len(args); i++ {
 		w := &args[i]
