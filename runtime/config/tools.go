@@ -126,6 +126,7 @@ func runFileTool(c *call, v any) starlark.Value {
 // finishTools compiles what the tools refer to. Two tools with the same policy value share the compiled one.
 func (l *loader) finishTools() {
 	compiled := map[*policy.Config]*policy.Policy{}
+	var usual *stream.Rules
 	for _, d := range l.tools {
 		p, ok := compiled[d.policy]
 		if !ok {
@@ -141,14 +142,26 @@ func (l *loader) finishTools() {
 			l.cfg.origin.policies[p] = d.policy
 		}
 		d.tool.Policy = p
-		if d.redact == nil {
-			d.redact = []*stream.Redact{stream.NewRedact()}
-		}
-		rules, err := stream.Compile(d.redact)
-		d.call.failWith(err)
-		d.tool.Redact = rules
+		d.tool.Redact = l.redaction(d, &usual)
 		l.cfg.Tools = append(l.cfg.Tools, d.tool)
 	}
+}
+
+// redaction compiles a tool's rules. Those who say nothing share the usual ones: compiling them is half of a config's time.
+func (l *loader) redaction(d *toolDecl, usual **stream.Rules) *stream.Rules {
+	list := d.redact
+	if list == nil {
+		if *usual != nil {
+			return *usual
+		}
+		list = []*stream.Redact{stream.NewRedact()}
+	}
+	rules, err := stream.Compile(list)
+	d.call.failWith(err)
+	if d.redact == nil {
+		*usual = rules
+	}
+	return rules
 }
 
 // policyMistakes reports each wrong rule, and each example that does not hold, where it is written.
