@@ -20,7 +20,7 @@ func (a *app) checkVerb() *cobra.Command {
 		Long:  "check evaluates the config that would be used and prints what it means. Every mistake is printed with its line and how to write it; the exit status is then 2.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			c, err := a.load(zerolog.New(textLog{a.stderr}).With().Timestamp().Logger())
+			c, err := a.load(zerolog.New(textLog(a.stderr)).With().Timestamp().Logger())
 			if err != nil {
 				return err
 			}

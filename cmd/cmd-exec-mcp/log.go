@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -36,7 +35,7 @@ func openLog(c *config.Config, data string) (zerolog.Logger, io.Closer, string) 
 	file := rotated(path)
 	var out io.Writer = file
 	if c.Server.LogFormat == "text" {
-		out = textLog{file}
+		out = textLog(file)
 	}
 	return zerolog.New(out).Level(level(c.Server.LogLevel)).With().Timestamp().Logger(), file, path
 }
@@ -59,11 +58,9 @@ func level(name string) zerolog.Level {
 }
 
 // textLog turns zerolog's lines into the original's format: 2026-07-30 12:00:00 [INFO] local: execute: echo hello.
-type textLog struct{ out io.Writer }
-
-func (t textLog) Write(line []byte) (int, error) {
-	text := zerolog.ConsoleWriter{
-		NoColor: true, TimeFormat: time.DateTime, TimeLocation: time.Local,
+func textLog(out io.Writer) io.Writer {
+	return zerolog.ConsoleWriter{
+		Out: out, NoColor: true, TimeFormat: time.DateTime, TimeLocation: time.Local,
 		PartsOrder:    []string{zerolog.TimestampFieldName, zerolog.LevelFieldName, "name", zerolog.MessageFieldName},
 		FieldsExclude: []string{"name"},
 		FormatLevel:   func(v any) string { return "[" + levelName(v) + "]" },
@@ -75,15 +72,6 @@ func (t textLog) Write(line []byte) (int, error) {
 		},
 		FormatMessage: func(v any) string { return oneLine(fmt.Sprint(v)) },
 	}
-	var b bytes.Buffer
-	text.Out = &b
-	if _, err := text.Write(line); err != nil {
-		return 0, err
-	}
-	if _, err := t.out.Write(b.Bytes()); err != nil {
-		return 0, err
-	}
-	return len(line), nil
 }
 
 // levelName is the original's: WARNING, not WARN.
