@@ -42,6 +42,7 @@ var benchmarks = []benchmark{
 	{"B2", sessionLines},
 	{"U1", startup},
 	{"P1", policyCheck},
+	{"D", containers},
 }
 
 func main() {
