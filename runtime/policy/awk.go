@@ -51,6 +51,8 @@ func awkTokens(src string) []awkToken {
 		switch {
 		case c == ' ' || c == '\t' || c == '\n':
 			i++
+		case strings.HasPrefix(src[i:], "\\\n"):
+			i += 2
 		case c == '#':
 			end := strings.IndexByte(src[i:], '\n')
 			if end < 0 {

@@ -273,6 +273,8 @@ func (a *analyser) sedScript(w *arg, s scope) {
 	if w.kind != aLit {
 		return
 	}
+	a.inShell++
+	defer func() { a.inShell-- }()
 	codes, executes := sedCommands(w.val)
 	for _, c := range codes {
 		a.codeUnit("sh", c, w.at, s, "sed e")
@@ -400,6 +402,8 @@ func (a *analyser) awkProgram(w *arg, s scope) {
 	if w.kind != aLit {
 		return
 	}
+	a.inShell++
+	defer func() { a.inShell-- }()
 	codes, unclear := awkCommands(w.val)
 	for _, c := range codes {
 		a.codeUnit("sh", c, w.at, s, "awk")
