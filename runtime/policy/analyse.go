@@ -113,7 +113,7 @@ func (a *analyser) known() int { return a.vars.size() + len(a.functions) }
 
 func (a *analyser) issue(i Issue) {
 	if a.suspects > 0 {
-		a.trouble = a.trouble || a.inShell > 0 && (i.Rule != "R9" || a.simulated) || a.simulated && i.Rule == "R2"
+		a.trouble = a.trouble || a.inShell > 0 && (i.Rule != "R9" || a.simulated) || a.simulated && (i.Rule == "R2" || i.Rule == "R4")
 		return
 	}
 	if i.Via == "" && a.u != nil {

@@ -128,6 +128,10 @@ func (a *analyser) gitOption(args []arg, s scope, names ...string) {
 		if w.kind == aLit && strings.Trim(w.val, "0123456789") == "" {
 			return
 		}
+		if src, ok := a.codeOf([]arg{*w}); ok && w.kind != aSplit && !args[0].is("rebase") && !strings.HasSuffix(name, "filter") {
+			a.codeUnit("sh", src+` "$1"`, w.at, s, via) // git adds the repository or file: behind a mere assignment it is the command
+			return
+		}
 		a.runCode("sh", []arg{*w}, s, via)
 	})
 }

@@ -269,6 +269,10 @@ func (a *analyser) wrapper(p *program, args []arg, s scope) {
 			return
 		}
 		w := &args[i]
+		if w.is("-") && p.long["-"] != 0 { // also behind --
+			o.i++
+			continue
+		}
 		if shape[0] == "assign" {
 			if o.assignment(w) {
 				if o.failed {
