@@ -71,7 +71,7 @@ type Env struct {
 // queue is how long a call waits for one of server(max_concurrent=) slots.
 const queue = 5 * time.Second
 
-// keepEnded and keepNewest say how long and how many ended sessions can be read (tools.md, Sessions).
+// keepEnded and keepNewest say how long and how many ended sessions can be read.
 const (
 	keepEnded  = 10 * time.Minute
 	keepNewest = 64
