@@ -218,7 +218,8 @@ func (a *analyser) tarLong(args []arg, i int, s scope, code func(*arg, string)) 
 			if !ok && v.kind == aLit {
 				return
 			}
-			if v.kind == aLit {
+			if v.kind == aLit { // tar removes one level of quotes by itself
+				a.codeUnit("sh", strings.NewReplacer("'", "", `"`, "", `\`, "").Replace(command), w.at, s, "tar "+full)
 				v = &arg{val: command, at: w.at}
 			}
 		}

@@ -125,8 +125,8 @@ func wordAt(args []arg, word string) int {
 func (a *analyser) gitOption(args []arg, s scope, names ...string) {
 	a.gitValues(args, names, func(w *arg, name string) {
 		via := "git " + args[0].val + " " + name
-		if w.kind == aLit && strings.Trim(w.val, "0123456789") == "" {
-			return
+		if w.kind == aLit && w.val != "" && strings.Trim(w.val, "0123456789") == "" {
+			return // -u1 and its like are something else
 		}
 		if src, ok := a.codeOf([]arg{*w}); ok && w.kind != aSplit && !args[0].is("rebase") && !strings.HasSuffix(name, "filter") {
 			a.codeUnit("sh", src+` "$1"`, w.at, s, via) // git adds the repository or file: behind a mere assignment it is the command
