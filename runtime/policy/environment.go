@@ -158,17 +158,21 @@ func (a *analyser) variableCode(name string, src *string, w *arg, s scope) {
 	a.codeUnit("sh", text, w.at, s, name)
 }
 
-// expandable text is expanded by a shell as if it stood in double quotes; prompts first lose their backslashes.
+// expandable text is expanded by a shell as the body of a here-document is. Prompts first lose their backslashes, so both
+// readings count.
 func (a *analyser) expandable(text string, at int, s scope, via string) {
-	if i := strings.IndexByte(text, '\\'); i >= 0 && strings.Contains(text, `\0`) {
+	const end = "END_OF_THE_VALUE"
+	if strings.Contains(text, `\0`) || strings.Contains(text, end) {
 		a.issue(Issue{Rule: "R10", Command: via, Via: s.via, At: at, Message: "the value of " + via + " hides characters behind numbers"})
 		return
 	}
 	if !strings.ContainsAny(text, "$`") {
 		return
 	}
-	text = strings.ReplaceAll(text, `\`, "")
-	a.codeUnit("bash", ": \""+strings.ReplaceAll(text, `"`, `\"`)+"\"", at, s, via)
+	a.codeUnit("bash", ": <<"+end+"\n"+text+"\n"+end+"\n", at, s, via)
+	if bare := strings.ReplaceAll(text, `\`, ""); bare != text {
+		a.codeUnit("bash", ": <<"+end+"\n"+bare+"\n"+end+"\n", at, s, via)
+	}
 }
 
 // optionsVar judges a variable that holds options of a program.
