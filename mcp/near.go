@@ -1,6 +1,10 @@
 package mcp
 
-import "strings"
+import (
+	"strings"
+
+	"cmd-exec-mcp/runtime/job"
+)
 
 // aliases are what other servers call our parameters: models carry the habit along.
 var aliases = map[string]string{
@@ -17,7 +21,7 @@ func near(name string, known []string) string {
 		if n == plain || aliases[plain] == k || len(n) > 3 && strings.Contains(plain, n) {
 			return k
 		}
-		if d := edits(plain, n); d < distance && d < len(n)/2 {
+		if d := job.Edits(plain, n); d < distance && d < len(n)/2 {
 			best, distance = k, d
 		}
 	}
@@ -29,25 +33,4 @@ func normal(name string) string {
 		name = name[:48]
 	}
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
-}
-
-// edits is the number of single-character changes between two short names.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

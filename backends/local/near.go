@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
+
+	"cmd-exec-mcp/runtime/job"
 )
 
 // How bash, dash and zsh say it, in the last line of stderr.
@@ -48,21 +50,6 @@ func nearName(name, search string) string {
 
 // oneSlip says whether a and b differ by one letter added, left out or changed, or by two neighbours swapped.
 func oneSlip(a, b string) bool {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(a) < 2 || len(b)-len(a) > 1 || a == b {
-		return false
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	if len(a) != len(b) {
-		return a[i:] == b[i+1:]
-	}
-	if a[i+1:] == b[i+1:] {
-		return true
-	}
-	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+	shorter, longer := min(len(a), len(b)), max(len(a), len(b))
+	return shorter > 1 && longer-shorter < 2 && job.Edits(a, b) == 1
 }

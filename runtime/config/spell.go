@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"strings"
+
+	"cmd-exec-mcp/runtime/job"
 )
 
 // didYouMean names the nearest of the known words, or all of them when none is near.
@@ -16,6 +18,9 @@ func didYouMean(word string, known []string) string {
 	return "known are " + strings.Join(known, ", ")
 }
 
+// maxWord bounds what is compared: no name of ours comes near it.
+const maxWord = 64
+
 // nearest returns the known word that begins with word or takes the fewest edits, "" if that would be more than about a
 // third of it.
 func nearest(word string, known []string) string {
@@ -24,31 +29,12 @@ func nearest(word string, known []string) string {
 		if len(k) >= len(word) && len(word) >= 3 && strings.EqualFold(k[:len(word)], word) {
 			return k
 		}
-		if d := distance(word, k, limit); d < limit {
+		if len(word) > maxWord || len(word)-len(k) >= limit || len(k)-len(word) >= limit {
+			continue
+		}
+		if d := job.Edits(word, k); d < limit {
 			best, limit = k, d
 		}
 	}
 	return best
-}
-
-// distance is the number of edits between a and b, a swap of two neighbours counting as one; at most limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) >= limit || len(b)-len(a) >= limit || len(a) > 64 {
-		return limit
-	}
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+btoi(a[i-1] != b[j-1]))
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return min(limit, last[len(b)])
 }

@@ -52,7 +52,7 @@ func NewDecoder(name string) (*Decoder, error) {
 		enc, err = ianaindex.IANA.Encoding(label)
 	}
 	if err != nil || enc == nil {
-		return nil, job.Errorf(job.Invalid, "unknown encoding %q", name).
+		return nil, job.Errorf(job.Invalid, "unknown encoding %.64q", name).
 			WithHint("use one like %s", strings.Join(nearest(label, append(slices.Sorted(maps.Keys(codePages)), common...), 4), ", "))
 	}
 	return &Decoder{t: enc.NewDecoder()}, nil
@@ -92,30 +92,9 @@ func (d *Decoder) decode(p []byte, end bool) []byte {
 	return d.out
 }
 
-// nearest returns the n names that take the fewest edits to become name.
+// nearest returns the n names that take the fewest edits to become name, of which the beginning is enough.
 func nearest(name string, names []string, n int) []string {
-	names = slices.Clone(names)
-	slices.SortStableFunc(names, func(a, b string) int { return edits(name, a) - edits(name, b) })
+	names, name = slices.Clone(names), name[:min(len(name), 64)]
+	slices.SortStableFunc(names, func(a, b string) int { return job.Edits(name, a) - job.Edits(name, b) })
 	return names[:min(n, len(names))]
-}
-
-// edits is the Levenshtein distance.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
