@@ -31,6 +31,11 @@ var rooms = map[string][]string{
 	"hooks/hooktest":       {"hooks", "hooks/wasm", "hooks/wasm/wat", "runtime/job"},
 	"runtime/session":      {"backends", "hooks", "runtime/stream", "runtime/shell", "runtime/job"},
 
+	"backends/ssh":         {"backends", "backends/ssh/resolve", "backends/ssh/trust", "backends/ssh/auth", "runtime/stream", "runtime/shell", "runtime/job"},
+	"backends/ssh/resolve": {"runtime/job"},
+	"backends/ssh/trust":   {"backends/ssh/resolve", "runtime/job"},
+	"backends/ssh/auth":    {"backends/ssh/resolve", "runtime/job"},
+
 	"backends/all":   {"backends", "backends/*"},
 	"runtime/config": {"runtime/job", "runtime/shell", "runtime/stream", "backends", "hooks", "hooks/builtin", "runtime/policy", "runtime/session"},
 
@@ -47,7 +52,7 @@ var owners = map[string][]string{
 	"github.com/mark3labs/mcp-go":    {"mcp"},
 	"github.com/tetratelabs/wazero":  {"hooks/wasm", "hooks/hooktest"},
 	"github.com/docker/":             {"backends/docker"},
-	"golang.org/x/crypto/ssh":        {"backends/ssh"},
+	"golang.org/x/crypto/ssh":        {"backends/ssh", "backends/ssh/trust", "backends/ssh/auth"},
 	"github.com/spf13/cobra":         {"cmd/cmd-exec-mcp"},
 	module + "/runtime\x00":          {"cmd/cmd-exec-mcp", "cmd/bench"},
 	"github.com/creack/pty":          {"backends/local"},
