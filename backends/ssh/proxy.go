@@ -1,0 +1,59 @@
+package ssh
+
+import (
+	"io"
+	"net"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"cmd-exec-mcp/runtime/job"
+)
+
+// startProxy runs a ProxyCommand; its streams are the connection. What it prints on stderr is nobody's.
+func startProxy(command string) (net.Conn, error) {
+	cmd := exec.Command("sh", "-c", "exec "+command)
+	if runtime.GOOS == "windows" {
+		cmd = exec.Command("cmd", "/c", command)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, job.Errorf(job.Unavailable, "the ProxyCommand cannot be started: %w", err).WithHint("try it by hand: %s", command)
+	}
+	return &proxy{ReadCloser: out, in: in, cmd: cmd}, nil
+}
+
+// proxy has no deadlines: who needs one closes it.
+type proxy struct {
+	io.ReadCloser
+	in  io.WriteCloser
+	cmd *exec.Cmd
+}
+
+func (p *proxy) Write(data []byte) (int, error) { return p.in.Write(data) }
+
+// Close ends the program.
+func (p *proxy) Close() error {
+	_ = p.in.Close()
+	_ = p.cmd.Process.Kill()
+	go func() { _ = p.cmd.Wait() }()
+	return nil
+}
+
+func (p *proxy) LocalAddr() net.Addr              { return proxyAddr{} }
+func (p *proxy) RemoteAddr() net.Addr             { return proxyAddr{} }
+func (p *proxy) SetDeadline(time.Time) error      { return nil }
+func (p *proxy) SetReadDeadline(time.Time) error  { return nil }
+func (p *proxy) SetWriteDeadline(time.Time) error { return nil }
+
+type proxyAddr struct{}
+
+func (proxyAddr) Network() string { return "proxy" }
+func (proxyAddr) String() string  { return "ProxyCommand" }

@@ -1,0 +1,73 @@
+package ssh
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"cmd-exec-mcp/backends"
+	"cmd-exec-mcp/backends/backendtest"
+	"github.com/rs/zerolog"
+)
+
+// TestSuite is the suite of all backends, for accounts with each kind of login shell, and for a small device.
+func TestSuite(t *testing.T) {
+	for _, test := range []struct{ name, user, port string }{
+		{"bash", "cem-bash", "SSH_PORT"},
+		{"dash", "cem-dash", "SSH_PORT"},
+		{"fish", "cem-fish", "SSH_PORT"},
+		{"ash", "cem-ash", "SSH_PORT"},
+		{"noisy", "cem-noisy", "SSH_PORT"},
+		{"root", "root", "SSH_PORT"},
+		{"few", "cem-bash", "FEW_PORT"},
+		{"device", "pi", "DEVICE_PORT"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			backendtest.Run(t, func(t *testing.T) backends.Backend {
+				b, err := config(t, test.user, test.port).Open(t.Context(), backends.Env{Instance: "i_suite", Log: zerolog.Nop()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sameHost{b.(*Backend), test.name == "device"}
+			}, backendtest.Options{Left: func() []string { return left("CMDEXEC_ID=cem") }})
+		})
+	}
+}
+
+// sameHost lets the suite know that the remote host is this one, so that it looks closer. On the device it takes the
+// terminal away: the suite has a trap and a read in one loop, and BusyBox ends a read at every trapped signal.
+type sameHost struct {
+	*Backend
+	noTerminal bool
+}
+
+func (s sameHost) Properties() backends.Properties {
+	p := s.Backend.Properties()
+	p.Isolated = false
+	return p
+}
+
+// left names the processes of this machine whose environment holds text, after giving them a moment to end.
+func left(text string) []string {
+	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		list := now(text)
+		if len(list) == 0 || time.Since(began) > 10*time.Second {
+			return list
+		}
+	}
+}
+
+func now(text string) []string {
+	var list []string
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		if env, err := os.ReadFile(file); err == nil && strings.Contains("\x00"+string(env), "\x00"+text) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+			list = append(list, filepath.Base(filepath.Dir(file))+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return list
+}
+
