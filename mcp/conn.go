@@ -112,6 +112,7 @@ func (c *conn) launch() bool {
 		if closed {
 			break
 		}
+		c.server.load(1)
 		select {
 		case c.idle <- work:
 		default:
@@ -144,6 +145,7 @@ func (c *conn) work(do func()) {
 func (c *conn) do(work func()) {
 	defer func() {
 		<-c.places
+		c.server.load(-1)
 		c.busy.Done()
 	}()
 	work()

@@ -36,9 +36,10 @@ type Engine interface {
 // Options are what a server is made with.
 type Options struct {
 	Version      string
-	Instructions string         // for the model, sent with initialize
-	Log          zerolog.Logger // never gets arguments or output, which may hold secrets
-	Ending       func()         // called when calls are cancelled since their client is gone; nil: nothing. It must not block
+	Instructions string             // for the model, sent with initialize
+	Log          zerolog.Logger     // never gets arguments or output, which may hold secrets
+	Ending       func()             // called when calls are cancelled since their client is gone; nil: nothing. It must not block
+	Load         func(requests int) // called with 1 when a request begins and with -1 when it ends; nil: nothing. It must not block
 }
 
 // Server serves one engine to any number of connections. Its methods may be called concurrently.
@@ -46,6 +47,7 @@ type Server struct {
 	engine   Engine
 	log      zerolog.Logger
 	ending   func()
+	load     func(requests int)
 	lib      *server.MCPServer
 	tools    atomic.Pointer[map[string]*tool]
 	conns    atomic.Int64 // connections so far: each has a name of its own
@@ -54,7 +56,10 @@ type Server struct {
 
 // New makes a server. A tool that CheckTool refuses is left out and logged.
 func New(e Engine, o Options) *Server {
-	s := &Server{engine: e, log: o.Log, ending: o.Ending}
+	s := &Server{engine: e, log: o.Log, ending: o.Ending, load: o.Load}
+	if s.load == nil {
+		s.load = func(int) {}
+	}
 	s.lib = server.NewMCPServer("cmd-exec-mcp", o.Version,
 		server.WithToolCapabilities(true), server.WithResourceCapabilities(false, false), server.WithInstructions(o.Instructions))
 	s.addResources()

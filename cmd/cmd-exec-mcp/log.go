@@ -90,5 +90,7 @@ func oneLine(s string) string {
 			return '␤'
 		}
 		return r
-	}, strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\t", `\t`, "\r", `\r`).Replace(s))
+	}, lineEnds.Replace(s))
 }
+
+var lineEnds = strings.NewReplacer("\r\n", `\n`, "\n", `\n`, "\t", `\t`, "\r", `\r`)

@@ -39,6 +39,7 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	server := mcp.New(o.Engine, mcp.Options{
 		Version: version(), Log: o.log.With().Str("name", "mcp").Logger(),
+		Load:   newScheduler().add,
 		Ending: func() { go o.EndAll(context.WithoutCancel(ctx)) }, // sessions go down the ladder together with the calls
 	})
 	go a.watch(ctx, o, server)
