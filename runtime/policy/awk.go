@@ -99,6 +99,7 @@ func awkString(src string, i int) (string, int) {
 				b.WriteByte('\n')
 			case 't':
 				b.WriteByte('\t')
+			case '\n': // a continued line
 			case 'x', '0', '1', '2', '3', '4', '5', '6', '7':
 				b.WriteString("$(") // a character behind a number: nothing that could be told
 			default:

@@ -36,6 +36,7 @@ type scanner struct {
 	here  uint8
 	over  bool
 	sub   syntax.Node // the subscript among the next node's children
+	ends  []uint      // offsets where substitutions end, inner ones last; some may be behind us
 }
 
 func (a *analyser) scan(u *unit, file *syntax.File) {
@@ -89,6 +90,7 @@ func (s *scanner) node(n syntax.Node) bool {
 		return s.subst(n)
 	case *syntax.ProcSubst:
 		s.here = inSubst
+		s.ends = append(s.ends, n.Rparen.Offset())
 	case *syntax.ExtGlob:
 		if strings.ContainsAny(n.Pattern.Value, "$`<>'\"") {
 			s.refuse(n, "an extended glob that holds an expansion is read in two ways")
@@ -284,6 +286,7 @@ func (s *scanner) subst(n *syntax.CmdSubst) bool {
 		return false
 	}
 	s.here = inSubst
+	s.ends = append(s.ends, n.Right.Offset())
 	return true
 }
 

@@ -296,8 +296,16 @@ func (s *scanner) duplicate(n *syntax.Redirect) {
 	}
 }
 
-// heredoc: inside $( ) bash 5.2 ends a here-document at a line that only begins with its delimiter.
+// heredoc: inside $( ) bash 5.2 ends a here-document at a line that only begins with its delimiter. One whose substitution
+// ends before its body begins is empty to some shells, which then run the body.
 func (s *scanner) heredoc(n *syntax.Redirect) {
+	for len(s.ends) > 0 && s.ends[len(s.ends)-1] < n.Pos().Offset() {
+		s.ends = s.ends[:len(s.ends)-1]
+	}
+	if len(s.ends) > 0 && (n.Hdoc == nil || n.Hdoc.End().Offset() > s.ends[len(s.ends)-1]) {
+		s.refuse(n, "a here-document begins behind the substitution that it belongs to")
+		return
+	}
 	if n.Hdoc == nil {
 		return
 	}
