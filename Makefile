@@ -29,8 +29,9 @@ bench: ## pairs of ours and the floor in one run: id ratio bar goal ok|short
 	go run ./cmd/bench
 
 FUZZTIME = 1m
-fuzz-short: ## every fuzz target for a minute
+fuzz-short: ## every fuzz target for a minute, and texts that the policy allows in real shells (as root)
 	@set -e; grep -rn --include='*_test.go' -oE '^func Fuzz[A-Za-z0-9]+' . | sed -E 's/:[0-9]+:func /:/' | while IFS=: read -r file target; do \
 		echo "== $$target ($$(dirname $$file))"; \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./$$(dirname $$file); \
 	done
+	CEM_DIFFTEST=$(FUZZTIME) go test -count=1 -v -run TestDifferential ./runtime/policy/difftest
