@@ -8,7 +8,7 @@ run: ## an agent's session, played to the terminal
 	go run ./cmd/cmd-exec-mcp demo
 
 build:
-	go build -trimpath -ldflags='-s -w' -o cmd-exec-mcp ./cmd/cmd-exec-mcp
+	CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o cmd-exec-mcp ./cmd/cmd-exec-mcp
 
 test: ## every test, with the race detector, against real services where they can be started
 	go test -race -timeout 25m ./...

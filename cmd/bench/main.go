@@ -142,7 +142,7 @@ func moduleRoot() (string, error) {
 
 func build(dir, to, what string) error {
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", to, what)
-	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	cmd.Dir, cmd.Stderr, cmd.Env = dir, os.Stderr, append(os.Environ(), "CGO_ENABLED=0") // as the Makefile builds
 	if err := cmd.Run(); err != nil {
 		return fmt.Errorf("building %s: %w", filepath.Base(to), err)
 	}

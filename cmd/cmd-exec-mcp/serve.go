@@ -25,9 +25,7 @@ func (a *app) serve(ctx context.Context) error {
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
+	load := newScheduler()
 	dropTerminal()
 	growPipe(out)
 	if isTerminal(a.stdin) {
@@ -39,9 +37,12 @@ func (a *app) serve(ctx context.Context) error {
 	}
 	server := mcp.New(o.Engine, mcp.Options{
 		Version: version(), Log: o.log.With().Str("name", "mcp").Logger(),
-		Load:   newScheduler().add,
+		Load:   load.add,
 		Ending: func() { go o.EndAll(context.WithoutCancel(ctx)) }, // sessions go down the ladder together with the calls
 	})
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	go a.watch(ctx, o, server)
 	served := server.Serve(ctx, a.stdin, out)
 	hang := time.AfterFunc(closeWithin+100*time.Millisecond, func() { os.Exit(exitDefect) })
