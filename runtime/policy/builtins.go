@@ -67,11 +67,19 @@ func (a *analyser) scriptFile(dialect string, w *arg, s scope, via string) {
 		a.cannotTell("R9", w, s, "the script that "+via+" runs comes from the data", "")
 	case streamPath(w):
 		a.cannotTell("R9", w, s, via+" reads code from a stream", "")
+	case w.special && w.word != nil && globbedName(a.u.source(w.word)):
+		a.cannotTell("R9", w, s, "this pattern may name any program", "name the script")
 	case w.kind == aLit, w.kind == aOne, w.free:
 	case w.all, w.special && w.val != "", w.kind == aSplit && a.ends(w):
 	default:
 		a.cannotTell("R9", w, s, "which script "+via+" runs is only known at run time", "quote the variable")
 	}
+}
+
+// globbedName: what is behind the last slash is a pattern. One with a dot, like *.sh, names scripts and not programs.
+func globbedName(path string) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.ContainsAny(name, "*?[") && !strings.Contains(name, ".")
 }
 
 // trap runs its first argument later.
