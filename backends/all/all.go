@@ -5,6 +5,7 @@ import (
 	"cmd-exec-mcp/backends"
 	"cmd-exec-mcp/backends/docker"
 	"cmd-exec-mcp/backends/local"
+	"cmd-exec-mcp/backends/ssh"
 )
 
 // Drivers returns a driver for each kind of backend.
@@ -12,5 +13,6 @@ func Drivers() []backends.Driver {
 	return []backends.Driver{
 		local.Driver,
 		docker.Driver,
+		ssh.Driver,
 	}
 }

@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -142,10 +143,12 @@ func (s *channel) exit(r *ssh.Request) bool {
 	return true
 }
 
-// exec runs a line in the login shell. The reply is not waited for, so what follows travels with it.
+// exec runs a line in the login shell. The reply is not waited for, so what follows travels with it; but dropbear
+// (2022.83) now and then closes a channel whose data come while it starts the command.
 func (s *channel) exec(line string) error {
-	_, err := s.SendRequest("exec", false, ssh.Marshal(struct{ Line string }{line}))
-	if err != nil {
+	wait := bytes.Contains(s.conn.client.ServerVersion(), []byte("dropbear"))
+	ok, err := s.SendRequest("exec", wait, ssh.Marshal(struct{ Line string }{line}))
+	if err != nil || wait && !ok {
 		return errNotSent
 	}
 	return nil

@@ -19,10 +19,10 @@ for q in $z;do for f in $(grep -ls ") [^ZX] [0-9]* [0-9-]* $q " /proc/[0-9]*/sta
 case " $m " in *" $f "*);;*)m="$m $f";;esac;done;done;}
 cem_kill(){ n=0;g=0;while [ $n -lt 25 ]&&[ $g -lt 2 ];do cem_of "$1" "$2"
 if [ "$m" ];then g=0;kill -9 $m;[ $n -lt 2 ]||sleep 0.02||sleep 1;else g=$((g+1));fi;n=$((n+1));done;}
-cem_signal(){ [ -z "$3" ]||kill "-$1" -- "-$3";cem_of "$2$" "$3"
+cem_signal(){ [ -z "$3" ]||kill "-$1" "-$3";cem_of "$2$" "$3"
 for q in $m;do x=;read -r x <"/proc/$q/stat"||continue;set -- "$1" "$2" "$3" ${x##*) };[ "$6" = "$3" ]||kill "-$1" "$q";done;}
 cem_loop(){ while read -r v n i p s;do [ "$p" = - ]&&p=
-case "$v" in k)[ -z "$p" ]||kill -9 -- "-$p";a=$n;cem_kill "$i$" "$p";n=$a;;s)a=$n;cem_signal "$s" "$i" "$p";n=$a;m=;;a)a=$n;cem_kill "$i";n=$a;;esac
+case "$v" in k)[ -z "$p" ]||kill -9 "-$p";a=$n;cem_kill "$i$" "$p";n=$a;;s)a=$n;cem_signal "$s" "$i" "$p";n=$a;m=;;a)a=$n;cem_kill "$i";n=$a;;esac
 printf '\036%s+%s%s\036' "$e" "$n" "$m";done;}
 `
 

@@ -20,6 +20,12 @@ var ciphers = []string{
 	ssh.CipherAES128GCM, ssh.CipherAES256GCM, ssh.CipherChaCha20Poly1305, ssh.CipherAES128CTR, ssh.CipherAES192CTR, ssh.CipherAES256CTR,
 }
 
+// hostKeys are asked for in the order in which OpenSSH does, the strongest first.
+var hostKeys = []string{
+	ssh.CertAlgoED25519v01, ssh.CertAlgoECDSA256v01, ssh.CertAlgoECDSA384v01, ssh.CertAlgoECDSA521v01, ssh.CertAlgoRSASHA512v01, ssh.CertAlgoRSASHA256v01,
+	ssh.KeyAlgoED25519, ssh.KeyAlgoECDSA256, ssh.KeyAlgoECDSA384, ssh.KeyAlgoECDSA521, ssh.KeyAlgoRSASHA512, ssh.KeyAlgoRSASHA256,
+}
+
 // connect dials the target through its hops and starts the control shell, all within one deadline.
 func (p *pool) connect() (*conn, error) {
 	b := p.backend
@@ -44,7 +50,7 @@ func (p *pool) connect() (*conn, error) {
 			return c, nil
 		}
 		// A server in the middle of a rush drops some who knock (MaxStartups).
-		if !isReset(err) || ctx.Err() != nil {
+		if !isReset(err) || ctx.Err() != nil || pause > maxPause {
 			return nil, err
 		}
 		select {
@@ -54,6 +60,8 @@ func (p *pool) connect() (*conn, error) {
 		}
 	}
 }
+
+const maxPause = time.Second
 
 func (p *pool) reach(ctx context.Context, hops []hop) (*conn, error) {
 	client, closeAll, err := dialHops(ctx, hops)
@@ -120,6 +128,9 @@ func (h hop) handshake(ctx context.Context, wire net.Conn) (*ssh.Client, error) 
 	defer stop()
 	config := *h.config
 	config.Ciphers = ciphers
+	if len(config.HostKeyAlgorithms) == 0 {
+		config.HostKeyAlgorithms = hostKeys
+	}
 	sc, chans, reqs, err := ssh.NewClientConn(wire, h.address(), &config)
 	if err != nil {
 		return nil, err

@@ -80,16 +80,19 @@ func (p *pool) wait(ctx context.Context, a *attempt, done, wake chan struct{}) e
 	defer again.Stop()
 	select {
 	case <-done:
-		p.mu.Lock()
-		alone := len(p.conns) == 0
-		p.mu.Unlock()
-		if a.err != nil && alone {
-			return a.err
-		}
 	case <-wake:
 	case <-again.C:
 	case <-ctx.Done():
 		return contextError(ctx, p.backend.config.Target)
+	}
+	select {
+	case <-done:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.conns) == 0 {
+			return a.err
+		}
+	default:
 	}
 	return nil
 }
@@ -162,9 +165,9 @@ func (p *pool) dial(a *attempt) {
 		p.conns = append(p.conns, c)
 		p.last = &c.facts
 	}
+	close(a.done) // before who waits is woken: a failure is theirs, too
 	p.signal()
 	p.mu.Unlock()
-	close(a.done)
 	switch {
 	case err == nil && closed:
 		c.lose()

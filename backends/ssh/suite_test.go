@@ -1,6 +1,7 @@
 package ssh
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"cmd-exec-mcp/backends"
 	"cmd-exec-mcp/backends/backendtest"
+	"cmd-exec-mcp/runtime/job"
 	"github.com/rs/zerolog"
 )
 
@@ -26,27 +28,51 @@ func TestSuite(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			backendtest.Run(t, func(t *testing.T) backends.Backend {
-				b, err := config(t, test.user, test.port).Open(t.Context(), backends.Env{Instance: "i_suite", Log: zerolog.Nop()})
+				c := config(t, test.user, test.port)
+				if test.name == "device" {
+					c.Shell = "sh"
+				}
+				b, err := c.Open(t.Context(), backends.Env{Instance: "i_suite", Log: zerolog.Nop()})
 				if err != nil {
 					t.Fatal(err)
 				}
-				return sameHost{b.(*Backend), test.name == "device"}
+				if test.name == "device" {
+					return noFiles{b}
+				}
+				return sameHost{b.(*Backend)}
 			}, backendtest.Options{Left: func() []string { return left("CMDEXEC_ID=cem") }})
 		})
 	}
 }
 
-// sameHost lets the suite know that the remote host is this one, so that it looks closer. On the device it takes the
-// terminal away: the suite has a trap and a read in one loop, and BusyBox ends a read at every trapped signal.
-type sameHost struct {
-	*Backend
-	noTerminal bool
-}
+// sameHost lets the suite know that it may look at what a command before did.
+type sameHost struct{ *Backend }
 
 func (s sameHost) Properties() backends.Properties {
 	p := s.Backend.Properties()
 	p.Isolated = false
 	return p
+}
+
+// noFiles hides the files of a device without SFTP, and its terminals: the suite has a trap and a read in one loop, and
+// BusyBox ends a read at every trapped signal.
+type noFiles struct{ backends.Backend }
+
+func (n noFiles) Properties() backends.Properties {
+	p := n.Backend.Properties()
+	p.Isolated, p.TTY = false, false
+	return p
+}
+
+func (n noFiles) Start(ctx context.Context, cmd job.Command, io backends.IO) (backends.Process, error) {
+	if cmd.TTY != nil {
+		return nil, job.Errorf(job.Unsupported, "hidden for this test")
+	}
+	p, err := n.Backend.Start(ctx, cmd, io)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ backends.Process }{p}, nil
 }
 
 // left names the processes of this machine whose environment holds text, after giving them a moment to end.
@@ -70,4 +96,3 @@ func now(text string) []string {
 	}
 	return list
 }
-
