@@ -95,7 +95,7 @@ func (p *Policy) analyse(in Input) *Analysis {
 	var functions map[string]bool
 	for range maxRounds {
 		a := analyser{out: &Analysis{Text: text}, site: p.wrappers, vars: known.clone(), functions: maps.Clone(functions)}
-		a.where, a.bait, a.bracket = -1, -1, -1
+		a.where, a.bait, a.bracket, a.head = -1, -1, -1, -1
 		if a.functions == nil {
 			a.functions = map[string]bool{}
 		}

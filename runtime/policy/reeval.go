@@ -13,6 +13,8 @@ type reeval struct {
 	bait    int  // offset of the first value that holds an expansion or an open bracket, -1 for none
 	bracket int  // offset of the first value with brackets around an expansion, -1 for none
 	dollar  bool // some value holds a dollar
+	end     bool // some value, or what stands before an expansion in it, ends as an expansion begins: $ < >
+	head    int  // offset of the first value that begins, or goes on after an expansion, with ( or {, -1 for none
 	reads   bool // data of the text can come back into a variable: read, mapfile, x=$(..)
 }
 
@@ -24,12 +26,13 @@ func (a *analyser) evals(at int) {
 }
 
 func baited(s string) bool {
-	return strings.Contains(s, "$(") || strings.Contains(s, "${") || strings.IndexByte(s, '`') >= 0
+	return strings.Contains(s, "$(") || strings.Contains(s, "${") || strings.IndexByte(s, '`') >= 0 ||
+		strings.Contains(s, "<(") || strings.Contains(s, ">(") // a value taken for an array may hold a process substitution
 }
 
 // value notes a literal value, with a NUL for each expansion in it.
 func (a *analyser) value(s string, at int) {
-	if a.bait >= 0 || !strings.ContainsAny(s, "[$`") {
+	if a.bait >= 0 || !strings.ContainsAny(s, "[$`(<>{") {
 		return
 	}
 	if baited(s) || openBracket(s) {
@@ -37,6 +40,12 @@ func (a *analyser) value(s string, at int) {
 		return
 	}
 	a.dollar = a.dollar || strings.IndexByte(s, '$') >= 0
+	for piece := range strings.SplitSeq(s, "\x00") {
+		a.end = a.end || piece != "" && strings.IndexByte("$<>", piece[len(piece)-1]) >= 0
+		if a.head < 0 && piece != "" && (piece[0] == '(' || piece[0] == '{') {
+			a.head = max(at, 0)
+		}
+	}
 	if a.bracket < 0 && strings.IndexByte(s, 0) >= 0 && strings.IndexByte(s, '[') >= 0 {
 		a.bracket = max(at, 0)
 	}
@@ -78,6 +87,9 @@ func (a *analyser) finishReeval() {
 	at := a.bait
 	if at < 0 && a.bracket >= 0 && a.dollar {
 		at = a.bracket
+	}
+	if at < 0 && a.end {
+		at = a.head // two values side by side make an expansion that neither holds
 	}
 	if at < 0 && a.reads && a.anyBait() {
 		at = a.where
