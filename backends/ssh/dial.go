@@ -146,7 +146,7 @@ func (h hop) explain(ctx context.Context, err error, connected bool) error {
 		return e
 	}
 	name := h.alias
-	if a := h.address(); name != a && name != h.host {
+	if a := h.address(); !strings.HasSuffix(name, a) && name != h.host {
 		name += " (" + a + ")"
 	} else {
 		name = a
