@@ -77,6 +77,20 @@ func TestRemote(t *testing.T) {
 	w.farCall(t, args{"command": "touch /tmp/never", "cwd": "/no/such/folder"}).fails(t, "notfound", "/no/such/folder")
 }
 
+// TestRemoteByEnvironment: the built-in config has execute_remote when the environment says where that is.
+func TestRemoteByEnvironment(t *testing.T) {
+	t.Parallel()
+	s := servers(t)
+	w := start(t, written(builtin()), "SSH_DEFAULT_TARGET="+s["SSH_HOST"], "SSH_DEFAULT_USER=cem-bash", "SSH_DEFAULT_PORT="+s["SSH_PORT"], "SSH_DEFAULT_KEY="+s["KEY"],
+		"SSH_DEFAULT_NO_KNOWN_HOSTS=true", "SSH_CONNECTION_TIMEOUT=20")
+	w.far(t, "whoami").has(t, "stdout", "cem-bash\n")
+	w.far(t, "rm x").fails(t, "denied", "rm")
+	without := start(t, written(builtin()))
+	if r := without.request(t, "tools/list", args{}); strings.Contains(fmt.Sprint(string(r.Result)), "execute_remote") {
+		t.Error("without a target there is execute_remote, which could only fail")
+	}
+}
+
 func TestRemoteSession(t *testing.T) {
 	t.Parallel()
 	s := servers(t)
