@@ -32,12 +32,14 @@ func (a *app) execVerb() *cobra.Command {
 		Short: "Run a command as an agent would: same rules, same engine",
 		Long: `exec runs one command through a tool of the config: policy, hooks and backend are
 the ones an agent gets. Output streams as it comes. TOOL is a tool's name; "local"
-is short for execute_local. "TOOL@TARGET" chooses a target.
+is short for execute_local. "TOOL@TARGET" chooses a target; a group, or several
+targets with commas, gives lines with the host before them and a table at the end.
 
 The exit status is the command's. 124: it timed out; 125: it could not be run;
 126: policy refused it.`,
 		Example: `  cmd-exec-mcp exec local -- 'echo hi'
   cmd-exec-mcp exec local --timeout 5 -- 'make test'
+  cmd-exec-mcp exec remote@web -- uptime
   tar c . | cmd-exec-mcp exec local --stdin -- 'tar t | wc -l'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -74,6 +76,13 @@ func (a *app) exec(ctx context.Context, name, text string, f execFlags) error {
 	req.Tool = t.Name
 	if t.Isolated && f.dir == "" {
 		req.Command.Dir = "" // where the user stands means nothing in a sandbox
+	}
+	names, several, err := hosts(o, t, req.Target)
+	if err != nil {
+		return &status{exitFailed, err}
+	}
+	if several {
+		return a.execHosts(ctx, o, req, names)
 	}
 	result, err := o.Exec(ctx, req, &terminal{stdout: a.stdout, stderr: a.stderr})
 	for _, note := range result.Notes {
