@@ -2,16 +2,12 @@ package ssh
 
 import (
 	"context"
-	"errors"
-	"net"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
-	"cmd-exec-mcp/runtime/job"
+	"cmd-exec-mcp/backends/ssh/auth"
+	"cmd-exec-mcp/backends/ssh/resolve"
+	"cmd-exec-mcp/backends/ssh/trust"
 	"golang.org/x/crypto/ssh"
-	"golang.org/x/crypto/ssh/knownhosts"
 )
 
 // hop is one server on the way, the target the last.
@@ -28,53 +24,67 @@ type hop struct {
 	missed       int
 }
 
-// route is how the target is reached.
-func (b *Backend) route(context.Context) ([]hop, error) {
-	c := b.config
-	h := hop{alias: c.Target, host: c.Target, port: 22, user: c.User, timeout: defaultConnect, interval: defaultKeepalive, missed: 3, release: func() {}}
-	if user, rest, ok := strings.Cut(h.host, "@"); ok {
-		h.user, h.host = user, rest
+// route is how the target is reached. The files are read for each connection: a person mends them while we run.
+func (b *Backend) route(ctx context.Context) ([]hop, error) {
+	found, err := resolve.Hops(ctx, b.config.options())
+	if err != nil {
+		return nil, err
 	}
-	if host, port, err := net.SplitHostPort(h.host); err == nil {
-		h.host = host
-		h.port, _ = strconv.Atoi(port)
+	hops := make([]hop, 0, len(found))
+	for i, f := range found {
+		h, err := b.hop(f, i == len(found)-1)
+		if err != nil {
+			for _, made := range hops {
+				made.release()
+			}
+			return nil, err
+		}
+		hops = append(hops, h)
 	}
+	return hops, nil
+}
+
+func (c *Config) options() resolve.Options {
+	o := resolve.Options{Target: c.Target, User: c.User, ConfigFile: expandHome(c.SSHConfig)}
 	if c.Port != nil {
-		h.port = *c.Port
+		o.Port = *c.Port
 	}
-	if c.ConnectTimeout != nil {
+	return o
+}
+
+// hop adds what a connection needs. The config's key and password are the target's: a jump host does not get to see them.
+func (b *Backend) hop(f resolve.Hop, target bool) (hop, error) {
+	c := b.config
+	h := hop{alias: f.Alias, host: f.Host, port: f.Port, user: f.User, proxyCommand: f.ProxyCommand,
+		timeout: defaultConnect, interval: defaultKeepalive, missed: max(f.Missed, 1)}
+	if f.Missed == 0 {
+		h.missed = 3
+	}
+	switch {
+	case c.ConnectTimeout != nil:
 		h.timeout = *c.ConnectTimeout
+	case f.ConnectTimeout > 0:
+		h.timeout = f.ConnectTimeout
 	}
-	if c.Keepalive != nil {
+	switch {
+	case c.Keepalive != nil:
 		h.interval = max(0, *c.Keepalive)
+	case f.Interval > 0:
+		h.interval = f.Interval
 	}
-	callback := ssh.InsecureIgnoreHostKey()
-	if c.KnownHosts != "no" {
-		var err error
-		if callback, err = knownhosts.New(expandHome("~/.ssh/known_hosts")); err != nil {
-			return nil, job.Errorf(job.Denied, "the known host keys cannot be read: %w", err).WithHint("connect once with ssh")
-		}
+	var secrets auth.Secrets
+	if target {
+		secrets = auth.Secrets{Key: b.key, Passphrase: c.Passphrase, Password: b.password}
 	}
-	var methods []ssh.AuthMethod
-	var offered []string
-	if b.key != "" {
-		data, err := os.ReadFile(b.key)
-		if err != nil {
-			return nil, job.Errorf(job.Denied, "the key cannot be read: %w", err)
-		}
-		signer, err := ssh.ParsePrivateKey(data)
-		if missing, ok := errors.AsType[*ssh.PassphraseMissingError](err); ok && missing != nil {
-			signer, err = ssh.ParsePrivateKeyWithPassphrase(data, []byte(c.Passphrase))
-		}
-		if err != nil {
-			return nil, job.Errorf(job.Denied, "the key cannot be opened: %w", err).WithHint("passphrase=secret(...) opens it")
-		}
-		methods, offered = append(methods, ssh.PublicKeys(signer)), append(offered, "key "+b.key)
+	callback, algorithms, err := trust.For(f, trust.Mode(c.KnownHosts))
+	if err != nil {
+		return hop{}, err
 	}
-	if b.password != "" {
-		methods, offered = append(methods, ssh.Password(b.password)), append(offered, "a password")
+	shown, err := auth.Methods(f, secrets)
+	if err != nil {
+		return hop{}, err
 	}
-	h.offered = func() []string { return offered }
-	h.config = &ssh.ClientConfig{User: h.user, Auth: methods, HostKeyCallback: callback}
-	return []hop{h}, nil
+	h.offered, h.release = shown.Offered, shown.Close
+	h.config = &ssh.ClientConfig{User: f.User, Auth: shown.Methods, HostKeyCallback: callback, HostKeyAlgorithms: algorithms}
+	return h, nil
 }
