@@ -61,6 +61,7 @@ type Properties struct {
 	Stdin, TTY  bool
 	KillTree    bool // false: processes that left the tree may survive a kill
 	Isolated    bool // the command cannot reach this host's files, so no working directory needs to be given
+	Sandbox     bool // every command gets a place of its own, which ends with it; false: what it changes stays
 	Connections int  // how many may be needed at once; 0: does not matter
 	Images      []string
 	Networks    []string

@@ -94,14 +94,14 @@ var (
 		Shells: []string{"bash", "sh"}, Timeout: 30 * time.Second, MaxTimeout: time.Hour, Alive: 300 * time.Second, InlineLimit: 16000,
 	}
 	sandbox = job.Tool{
-		Name: "execute_sandbox", Kind: job.ShellTool, Isolated: true, Stdin: true, Images: []string{"debian", "alpine"}, Networks: []string{"none", "bridge"},
+		Name: "execute_sandbox", Kind: job.ShellTool, Isolated: true, Sandbox: true, Stdin: true, Images: []string{"debian", "alpine"}, Networks: []string{"none", "bridge"},
 		Timeout: 30 * time.Second, Alive: job.Unlimited,
 	}
 	remote = job.Tool{
 		Name: "execute_remote", Kind: job.ShellTool, Targets: []string{"prod", "lab"}, Groups: []string{"web"}, Timeout: job.Unlimited,
 		Fields: map[string]bool{"stdout": true},
 	}
-	file  = job.Tool{Name: "execute_sandbox_file", Kind: job.FileTool, Isolated: true, Annotations: job.Annotations{Title: "Files"}}
+	file  = job.Tool{Name: "execute_sandbox_file", Kind: job.FileTool, Isolated: true, Sandbox: true, Annotations: job.Annotations{Title: "Files"}}
 	tests = job.Tool{
 		Name: "run_tests", Kind: job.CommandTool, Annotations: job.Annotations{ReadOnly: true},
 		Schema: map[string]any{

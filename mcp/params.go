@@ -122,11 +122,8 @@ func fileParams(t job.Tool) []param {
 	return list
 }
 
-// isSandbox: remote hosts are isolated from this one too, but a session there is no place for further commands.
-func isSandbox(t job.Tool) bool { return t.Isolated && len(t.Targets) == 0 }
-
 func fileSessionDoc(t job.Tool) string {
-	if isSandbox(t) {
+	if t.Sandbox {
 		return "Work in this session's sandbox; without one only the image can be looked at: start a command with detach first."
 	}
 	return "Work where this session runs."
@@ -150,7 +147,7 @@ func timeoutDoc(t job.Tool) string {
 
 func actionDoc(t job.Tool) string {
 	doc := "What to do with the session: send (the default) text or keys, read its output, kill it; or list all."
-	if isSandbox(t) {
+	if t.Sandbox {
 		doc += " run: another command in its sandbox."
 	}
 	return doc
@@ -158,7 +155,7 @@ func actionDoc(t job.Tool) string {
 
 func actions(t job.Tool) []string {
 	list := []string{"send", "read", "kill", "list"}
-	if isSandbox(t) {
+	if t.Sandbox {
 		list = append(list, "run")
 	}
 	return list

@@ -57,7 +57,7 @@ func (e *Engine) filer(t *tool, r job.FileRequest, p *prepared) (backends.Files,
 			return nil, err
 		}
 		p.target, from = target, target.backend
-		if target.backend.Properties().Isolated && (r.Action == "write" || r.Action == "mkdir" || r.Action == "delete") {
+		if target.backend.Properties().Sandbox && (r.Action == "write" || r.Action == "mkdir" || r.Action == "delete") {
 			return nil, job.Errorf(job.Invalid, "without a session_id the sandbox ends with this call, and the change with it").
 				WithHint("start a session with detach=true first, and give its session_id")
 		}

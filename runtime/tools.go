@@ -21,7 +21,7 @@ func (e *Engine) describe(t *tool) job.Tool {
 	first := t.targets[0].backend.Properties()
 	d := t.generation.config.Defaults
 	out := job.Tool{
-		Name: t.Name, Kind: t.Kind, Description: t.Description, Isolated: first.Isolated, Stdin: first.Stdin, TTY: first.TTY,
+		Name: t.Name, Kind: t.Kind, Description: t.Description, Isolated: first.Isolated, Sandbox: first.Sandbox, Stdin: first.Stdin, TTY: first.TTY,
 		Images: first.Images, Networks: first.Networks,
 		Timeout: d.Timeout, MaxTimeout: d.MaxTimeout, Alive: d.AliveTimeout, InlineLimit: d.InlineLimit, OutputLimit: d.OutputLimit, Fields: d.Fields,
 		Params: t.Params, Schema: t.Schema, Annotations: t.Annotations,
@@ -51,10 +51,12 @@ func (e *Engine) sentence(t *tool, facts job.Tool) string {
 	case t.Kind == job.FileTool:
 		fmt.Fprintf(&b, "Read and write files (%s).", t.targets[0].backend.Properties().Name)
 		return b.String()
-	case facts.Isolated:
+	case facts.Sandbox:
 		fmt.Fprintf(&b, "Run a command in a sandbox (%s): a fresh one for every call.", t.targets[0].backend.Properties().Name)
 	case len(facts.Targets) > 0:
 		fmt.Fprintf(&b, "Run a command on one of %s.", strings.Join(facts.Targets, ", "))
+	case facts.Isolated:
+		fmt.Fprintf(&b, "Run a command on another host (%s).", t.targets[0].backend.Properties().Name)
 	default:
 		b.WriteString("Run a command on the host this server runs on.")
 	}

@@ -77,7 +77,7 @@ sleep 300 & wait; sleep 300`)
 	if exit.Code != 137 || exit.Signal != "KILL" || len(exit.Survivors) > 0 {
 		s.Errorf("%+v, want code 137, signal KILL and no survivors", exit)
 	}
-	if !s.properties.Isolated {
+	if !s.properties.Sandbox {
 		r = s.start(job.Command{Script: `a=$(cat "$D"/* | wc -c); sleep 0.4; b=$(cat "$D"/* | wc -c); [ "$a" = "$b" ] && echo gone; rm -r "$D"`, Env: map[string]string{"D": dir}})
 		r.expect("gone\n", "", 0)
 	}

@@ -10,7 +10,7 @@ import (
 
 // filer is the backend's own file access, or that of a running process's sandbox; nil without any.
 func (s *suite) filer() backends.Files {
-	if f, ok := s.backend.(backends.Filer); ok && !s.properties.Isolated {
+	if f, ok := s.backend.(backends.Filer); ok && !s.properties.Sandbox {
 		return f.Files()
 	}
 	r := s.script("echo ready; sleep 300")

@@ -86,7 +86,7 @@ func (c *Config) user() string {
 
 // Properties are static. The shell is the one that is hoped for: what an image has is known only when it is there.
 func (b *Backend) Properties() backends.Properties {
-	p := backends.Properties{Name: "docker", Shells: []string{"bash"}, Stdin: true, TTY: true, KillTree: true, Isolated: true}
+	p := backends.Properties{Name: "docker", Shells: []string{"bash"}, Stdin: true, TTY: true, KillTree: true, Isolated: true, Sandbox: true}
 	if b.config.Shell != "" {
 		p.Shells[0] = b.config.Shell
 	}

@@ -17,7 +17,8 @@ type Tool struct {
 	Kind        ToolKind
 	Description string // at most 2 kB, made from the live configuration
 
-	Isolated   bool     // a sandbox: cwd is optional, files and run work in a session
+	Isolated   bool     // not this host's files: cwd is optional
+	Sandbox    bool     // a fresh place for every command: files and run work in a session
 	Stdin, TTY bool     // what its backends can do
 	Shells     []string // the shells a call may choose from, the default first; fewer than two: no parameter
 	Targets    []string // names of its backends, the default first; one unnamed: empty
