@@ -5,6 +5,7 @@ import (
 	"net"
 	"os/exec"
 	"runtime"
+	"sync"
 	"time"
 
 	"cmd-exec-mcp/runtime/job"
@@ -16,6 +17,7 @@ func startProxy(command string) (net.Conn, error) {
 	if runtime.GOOS == "windows" {
 		cmd = exec.Command("cmd", "/c", command)
 	}
+	ownGroup(cmd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -33,17 +35,20 @@ func startProxy(command string) (net.Conn, error) {
 // proxy has no deadlines: who needs one closes it.
 type proxy struct {
 	io.ReadCloser
-	in  io.WriteCloser
-	cmd *exec.Cmd
+	in     io.WriteCloser
+	cmd    *exec.Cmd
+	ending sync.Once // the library and we both close it
 }
 
 func (p *proxy) Write(data []byte) (int, error) { return p.in.Write(data) }
 
-// Close ends the program.
+// Close ends the program and what it started.
 func (p *proxy) Close() error {
-	_ = p.in.Close()
-	_ = p.cmd.Process.Kill()
-	go func() { _ = p.cmd.Wait() }()
+	p.ending.Do(func() {
+		_ = p.in.Close()
+		endGroup(p.cmd.Process)
+		go func() { _ = p.cmd.Wait() }()
+	})
 	return nil
 }
 
