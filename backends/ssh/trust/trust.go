@@ -102,11 +102,10 @@ func (c *checker) file() string {
 	return c.hop.KnownHosts[0]
 }
 
-func (c *checker) line(key ssh.PublicKey) string {
-	name := knownhosts.Normalize(c.name)
-	if c.hop.HashKnownHosts {
-		name = xknownhosts.HashHostname(name)
-	}
+// line is what a person reads; what is kept may be hashed.
+func (c *checker) line(key ssh.PublicKey) string { return written(knownhosts.Normalize(c.name), key) }
+
+func written(name string, key ssh.PublicKey) string {
 	return fmt.Sprintf("%s %s %s", name, key.Type(), strings.Fields(string(ssh.MarshalAuthorizedKey(key)))[1])
 }
 
@@ -132,6 +131,9 @@ func (c *checker) keep(key ssh.PublicKey) error {
 		return failed(err)
 	}
 	text := c.line(key) + "\n"
+	if c.hop.HashKnownHosts {
+		text = written(xknownhosts.HashHostname(knownhosts.Normalize(c.name)), key) + "\n"
+	}
 	if len(old) > 0 && old[len(old)-1] != '\n' {
 		text = "\n" + text
 	}
