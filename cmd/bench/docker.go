@@ -24,21 +24,29 @@ func containers(l *lab) error {
 		fmt.Printf("%-6s no engine: %v\n", "D1-D4", err)
 		return nil
 	}
-	for _, line := range []struct {
-		id, benchmark, unit, what string
-		limit                     limit
-	}{
+	return held(out, []metric{
 		{"D1", "PoolHit", "of-docker-run", "a command in a fresh container from the pool / docker run", limit{bar: 0.02, goal: 0.012}},
 		{"D1.sh", "PoolHit", "of-host-bash", "the same / bash on the host", limit{bar: 2.5, goal: 2}},
 		{"D2", "PoolMiss", "of-docker-run", "without the pool / docker run", limit{bar: 0.85, goal: 0.75}},
 		{"D3", "Output", "times-json-file", "rate of output / with the engine's usual log", limit{bar: 3, goal: 6, atLeast: true}},
 		{"D4", "Left", "ms-until-gone", "milliseconds after SIGKILL of an idle server until no container is left", limit{bar: 2000, goal: 1000}},
-	} {
-		value, ok := out[line.benchmark+" "+line.unit]
+	})
+}
+
+// metric is what a Go benchmark reports under a unit, and its bar.
+type metric struct {
+	id, benchmark, unit, what string
+	limit                     limit
+}
+
+// held prints a line for each metric.
+func held(out map[string]float64, list []metric) error {
+	for _, m := range list {
+		value, ok := out[m.benchmark+" "+m.unit]
 		if !ok {
-			return fmt.Errorf("the benchmark %s gave no %s", line.benchmark, line.unit)
+			return fmt.Errorf("the benchmark %s gave no %s", m.benchmark, m.unit)
 		}
-		report(line.id, value, line.limit, "%s", line.what)
+		report(m.id, value, m.limit, "%s", m.what)
 	}
 	return nil
 }

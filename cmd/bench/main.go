@@ -43,6 +43,7 @@ var benchmarks = []benchmark{
 	{"U1", startup},
 	{"P1", policyCheck},
 	{"D", containers},
+	{"S", remotes},
 }
 
 func main() {
