@@ -165,3 +165,32 @@ func lacks(t *testing.T, why string) {
 	}
 	t.Skip(why)
 }
+
+// TestExampleRemote runs examples/remote.star with its hosts in ~/.ssh/config; one of the three cannot be reached.
+func TestExampleRemote(t *testing.T) {
+	t.Parallel()
+	s := servers(t)
+	source, err := os.ReadFile(filepath.Join(examplesDir, "remote.star"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, configText(source))
+	if err := os.MkdirAll(filepath.Join(w.home, ".ssh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	aliases := alias(s, "web1", "cem-bash") + alias(s, "web2", "cem-fish")
+	if err := os.WriteFile(filepath.Join(w.home, ".ssh", "config"), []byte(aliases), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := w.farCall(t, args{"command": "whoami", "target": []string{"web", "db"}}).results(t)
+	if len(list) != 3 {
+		t.Fatalf("three hosts gave %d results", len(list))
+	}
+	list[0].has(t, "stdout", "cem-bash\n", "target", "web1")
+	list[1].has(t, "stdout", "cem-fish\n", "target", "web2")
+	if list[2].text("kind") == "" || list[2].text("hint") == "" {
+		t.Errorf("a host that cannot be reached: %v", list[2])
+	}
+	w.farCall(t, args{"command": "sudo ls", "target": "web1"}).fails(t, "denied", "sudo")
+	w.callWith(t, args{"name": "execute_remote_file", "arguments": args{"action": "read", "path": "/etc/hostname", "target": "web2"}}).says(t, "data", "")
+}
