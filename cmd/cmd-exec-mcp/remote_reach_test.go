@@ -35,7 +35,9 @@ func TestRemoteNewcomer(t *testing.T) {
 	file := sshConfig(t, alias(s, "myhost", "cem-bash"))
 	w := start(t, written(fmt.Sprintf("shell_tool(\"execute_remote\", backend=ssh(\"myhost\", ssh_config=%q))\n", file)))
 	w.far(t, "whoami").has(t, "stdout", "cem-bash\n")
-	var tools struct{ Tools []struct{ Description string } }
+	var tools struct {
+		Tools []struct{ Description string }
+	}
 	if err := json.Unmarshal(w.request(t, "tools/list", args{}).Result, &tools); err != nil {
 		t.Fatal(err)
 	}
