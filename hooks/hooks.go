@@ -61,6 +61,7 @@ type Env struct {
 	Data  string // the running server's own folder; it goes with the server
 	Cache string // a folder that outlives it, for what can be made again; "" if there is none
 	Log   zerolog.Logger
+	Mask  func(job.Request, string) string // takes the secrets out of a text about a request, for the log; nil: none are known
 }
 
 // Driver puts a kind of hook into config.star.

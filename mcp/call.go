@@ -10,17 +10,23 @@ import (
 
 // call is one tools/call on its way: what was asked, who listens, and where the answer goes.
 type call struct {
-	engine  Engine
-	tool    *tool
-	args    *args
+	engine Engine
+	tool   *tool
+	args   *args
+	caller
+	out *reply
+}
+
+// caller is who called, and who listens while the call lasts.
+type caller struct {
 	sink    job.Sink
-	watched bool // the client shows progress
-	out     *reply
+	watched bool   // the client shows progress
+	client  string // what it calls itself
 }
 
 // call answers a tools/call: it writes one JSON object and tells whether that is an error. It does not panic, whatever the
 // engine does.
-func (s *Server) call(ctx context.Context, t *tool, raw []byte, sink job.Sink, watched bool, out *reply) (isError bool) {
+func (s *Server) call(ctx context.Context, t *tool, raw []byte, from caller, out *reply) (isError bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.log.Error().Str("tool", t.Name).Interface("panic", p).Bytes("stack", debug.Stack()).Msg("a call panicked")
@@ -29,7 +35,7 @@ func (s *Server) call(ctx context.Context, t *tool, raw []byte, sink job.Sink, w
 			isError = true
 		}
 	}()
-	c := &call{engine: s.engine, tool: t, args: t.parse(raw), sink: sink, watched: watched, out: out}
+	c := &call{engine: s.engine, tool: t, args: t.parse(raw), caller: from, out: out}
 	out.tool = t
 	r, err := c.run(ctx)
 	out.notes = c.args.notes
@@ -112,7 +118,7 @@ func (c *call) session(act func() (job.Result, error), write func(*reply, job.Re
 }
 
 func (c *call) exec(ctx context.Context, req job.Request) (answer, error) {
-	req.Watched = c.watched
+	req.Watched, req.Client = c.watched, c.client
 	var names []string
 	var several bool
 	if req.Session == "" {

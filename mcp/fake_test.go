@@ -129,7 +129,7 @@ func invoke(t *testing.T, e *fakeEngine, tool, arguments string) (map[string]any
 		t.Fatalf("tool %q is not there", tool)
 	}
 	out := &reply{}
-	isError := s.call(t.Context(), made, []byte(arguments), job.Discard, false, out)
+	isError := s.call(t.Context(), made, []byte(arguments), caller{sink: job.Discard}, out)
 	return decode(t, out.buf), isError
 }
 

@@ -75,7 +75,7 @@ func FuzzArguments(f *testing.F) {
 			return
 		}
 		out := &reply{}
-		isError := s.call(t.Context(), tool, bytes.TrimSpace(raw), job.Discard, false, out)
+		isError := s.call(t.Context(), tool, bytes.TrimSpace(raw), caller{sink: job.Discard}, out)
 		m := decode(t, out.buf)
 		if isError && m["kind"] == "internal" {
 			t.Errorf("%s: %s", raw, out.buf)

@@ -81,7 +81,7 @@ func checkReply(t *testing.T, e *fakeEngine, tool, args, want string) {
 	t.Helper()
 	s := New(e, Options{})
 	out := &reply{}
-	isError := s.call(t.Context(), s.tool(tool), []byte(args), job.Discard, false, out)
+	isError := s.call(t.Context(), s.tool(tool), []byte(args), caller{sink: job.Discard}, out)
 	if string(out.buf) != want || isError != (e.failing != nil) {
 		t.Errorf("got  %s\nwant %s\nisError %v", out.buf, want, isError)
 	}
@@ -135,7 +135,7 @@ func TestOutcomes(t *testing.T) {
 	}
 	s := New(e, Options{})
 	out := &reply{}
-	s.call(t.Context(), s.tool("execute_remote"), []byte(`{"command":"x","targets":["prod","lab"],"tty2":1}`), job.Discard, false, out)
+	s.call(t.Context(), s.tool("execute_remote"), []byte(`{"command":"x","targets":["prod","lab"],"tty2":1}`), caller{sink: job.Discard}, out)
 	want := `{"results":[{"stdout":"a","target":"prod"},{"error":"no route","kind":"unavailable","target":"lab","hint":"later"}],"notes":["unknown parameter \"tty2\" was ignored"]}`
 	if string(out.buf) != want {
 		t.Errorf("got  %s\nwant %s", out.buf, want)
@@ -147,7 +147,7 @@ func TestSessionList(t *testing.T) {
 	s := New(e, Options{})
 	list := func() string {
 		out := &reply{}
-		s.call(t.Context(), s.tool("execute_local"), []byte(`{"action":"list"}`), job.Discard, false, out)
+		s.call(t.Context(), s.tool("execute_local"), []byte(`{"action":"list"}`), caller{sink: job.Discard}, out)
 		return string(out.buf)
 	}
 	if got := list(); got != `{"sessions":[]}` {
@@ -182,7 +182,7 @@ func TestFiles(t *testing.T) {
 		e.files = c.result
 		s := New(e, Options{})
 		out := &reply{}
-		s.call(t.Context(), s.tool("execute_sandbox_file"), []byte(c.args), job.Discard, false, out)
+		s.call(t.Context(), s.tool("execute_sandbox_file"), []byte(c.args), caller{sink: job.Discard}, out)
 		if string(out.buf) != c.want {
 			t.Errorf("%s: got  %s\nwant %s", c.args, out.buf, c.want)
 		}

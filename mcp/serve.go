@@ -66,7 +66,7 @@ func (c *conn) callTool(r *request, t *tool, arguments, token []byte) {
 	out := &reply{}
 	out.buf = *object
 	p := newProgress(c, token)
-	isError := c.server.call(r.ctx, t, arguments, p, token != nil, out)
+	isError := c.server.call(r.ctx, t, arguments, caller{p, token != nil, c.session.GetClientInfo().Name}, out)
 	p.close()
 	response := appendCallResult(*line, r.id, out.buf, isError)
 	giveBack(object, out.buf)

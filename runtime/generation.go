@@ -103,9 +103,11 @@ func (o *opener) tool(ctx context.Context, declared config.Tool) (*tool, error) 
 		}
 		t.targets = append(t.targets, target{d.Name, s.value.(backends.Backend), s})
 	}
+	t.secrets = append(secretValues(t.Redact, o.engine.env.Environ), o.now.config.SecretValues...)
 	for _, h := range declared.Hooks {
 		s, err := o.share(h, func() (any, func(context.Context) error, error) {
-			named, err := h.Open(ctx, hooks.Env{Data: o.engine.data, Cache: o.engine.env.Cache, Log: o.engine.log})
+			mask := func(req job.Request, text string) string { return o.engine.mask(&prepared{tool: t, req: req}, text) }
+			named, err := h.Open(ctx, hooks.Env{Data: o.engine.data, Cache: o.engine.env.Cache, Log: o.engine.log, Mask: mask})
 			if err != nil {
 				return nil, nil, err
 			}
@@ -116,7 +118,6 @@ func (o *opener) tool(ctx context.Context, declared config.Tool) (*tool, error) 
 		}
 		t.hooks = append(t.hooks, hook{s.value.(hooks.Named), s})
 	}
-	t.secrets = append(secretValues(t.Redact, o.engine.env.Environ), o.now.config.SecretValues...)
 	return t, nil
 }
 

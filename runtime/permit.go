@@ -74,8 +74,8 @@ func (e *Engine) recordOf(p *prepared, d policy.Decision, took time.Duration) *a
 	c := p.req.Command
 	r := &audit.Record{
 		ID: session.NewID("a"), Time: time.Now().UTC(), Session: p.req.Session, Tool: p.req.Tool, Backend: p.req.Backend, Target: p.req.Target,
-		Dir: c.Dir, Shell: c.Shell, Policy: d.Fingerprint, Text: p.tool.Redact.String(echo(p.req), p.tool.secrets),
-		Stdin: p.tool.Redact.String(string(p.commands), p.tool.secrets), EnvNames: slices.Sorted(maps.Keys(c.Env)), Decision: strings.ToLower(d.Verdict.String()), CheckUS: took.Microseconds(),
+		Dir: c.Dir, Shell: c.Shell, Policy: d.Fingerprint, Text: e.mask(p, echo(p.req)),
+		Stdin: e.mask(p, string(p.commands)), EnvNames: slices.Sorted(maps.Keys(c.Env)), Decision: strings.ToLower(d.Verdict.String()), CheckUS: took.Microseconds(),
 	}
 	for _, x := range d.Execs {
 		r.Execs = append(r.Execs, audit.Exec{Name: x.Name, Via: x.Via, Kind: x.Kind.String()})
@@ -99,7 +99,7 @@ func unasked(p *prepared, d policy.Decision) *job.Error {
 
 // refuse records a denial and returns it.
 func (e *Engine) refuse(p *prepared, denied *job.Error) error {
-	e.log.Warn().Str("name", p.tool.logName()).Msgf("denied: %s: %s", e.logText(p), denied)
+	e.log.Warn().Str("name", p.tool.logName()).Msgf("denied: %s: %s", e.logText(p), e.mask(p, denied.Error()))
 	if p.record != nil {
 		p.record.Decision = "deny"
 		if err := e.audit.Before(*p.record, echo(p.req)); err != nil {
@@ -145,9 +145,14 @@ func question(p *prepared, d policy.Decision) job.Question {
 	return q
 }
 
+// mask takes the secrets of the server and of the call out of a text.
+func (e *Engine) mask(p *prepared, text string) string {
+	return p.tool.Redact.String(text, slices.Concat(p.tool.secrets, e.callSecrets(p)))
+}
+
 // logText is the command as the log may show it: one line, without secrets.
 func (e *Engine) logText(p *prepared) string {
-	text := p.tool.Redact.String(p.echo, slices.Concat(p.tool.secrets, p.secrets))
+	text := e.mask(p, p.echo)
 	const most = 1000
 	if len(text) > most {
 		text = text[:most] + "..."

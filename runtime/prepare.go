@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,6 +48,7 @@ type prepared struct {
 // prepare takes a call up to its start. What it returns is either run or abandoned.
 func (e *Engine) prepare(ctx context.Context, req job.Request, sink job.Sink) (*prepared, error) {
 	p := &prepared{req: req.Clone(), echo: echo(req), asked: req.Command.Dir, release: func() {}}
+	p.req.Job = session.NewID("s")
 	if err := e.pass(ctx, p, sink); err != nil {
 		e.abandon(p, err)
 		return nil, err
@@ -228,7 +230,7 @@ func (e *Engine) begin(ctx context.Context, p *prepared) (bool, error) {
 		req, tap, err := h.Begin(ctx, p.req.Clone())
 		if ask, ok := errors.AsType[*hooks.Ask](err); ok {
 			req, tap, err = ask.Request, ask.Tap, nil
-			p.asks = append(p.asks, fmt.Sprintf("hook %s: %s", h.Name, ask.Question.Reason))
+			p.asks = append(p.asks, fmt.Sprintf("hook %s: %s", h.Name, visible(e.mask(p, ask.Question.Reason))))
 		}
 		if err != nil {
 			return false, e.hookRefused(p, err)
@@ -246,12 +248,24 @@ func (e *Engine) begin(ctx context.Context, p *prepared) (bool, error) {
 	return !reflect.DeepEqual(before, p.req), nil
 }
 
-// hookRefused records a hook's denial; other failures are not decisions.
+// visible is a text in one line, with what a terminal or a reader's eye would be led astray by spelled out.
+func visible(s string) string {
+	quoted := strconv.Quote(s)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+// hookRefused records a hook's denial; other failures are not decisions. A hook may quote what it saw.
 func (e *Engine) hookRefused(p *prepared, err error) error {
-	if denied, ok := errors.AsType[*job.Error](err); ok && denied.Kind == job.Denied {
-		return e.refuse(p, denied)
+	said, ok := errors.AsType[*job.Error](err)
+	if !ok {
+		return err
 	}
-	return err
+	masked := *said
+	masked.Err, masked.Hint = errors.New(e.mask(p, said.Error())), e.mask(p, said.Hint)
+	if said.Kind == job.Denied {
+		return e.refuse(p, &masked)
+	}
+	return &masked
 }
 
 // complete fills in what only an allowed command needs.

@@ -23,7 +23,7 @@ func (e *Engine) start(ctx context.Context, p *prepared, sink job.Sink) (*sessio
 			}
 			return p.target.backend.Start(ctx, p.req.Command, io)
 		},
-		Warn:  func(text string) { e.log.Warn().Str("name", "hook").Msg(text) },
+		Warn:  func(text string) { e.log.Warn().Str("name", "hook").Msg(e.mask(p, text)) },
 		Ended: func(j *session.Job) { e.ended(p, j) },
 	}
 	if p.file != nil {

@@ -189,11 +189,14 @@ func (c *call) log(level uint32, message, attrs string) {
 	}
 	levels := []zerolog.Level{zerolog.DebugLevel, zerolog.InfoLevel, zerolog.WarnLevel, zerolog.ErrorLevel}
 	line := c.hook.log.WithLevel(levels[min(level, 3)])
+	if !line.Enabled() {
+		return
+	}
 	room := maxLogLine
 	cut := func(s string) string {
 		s = s[:min(len(s), room)]
 		room -= len(s)
-		return strings.ToValidUTF8(s, "?")
+		return c.masked(s)
 	}
 	message = cut(message)
 	words := strings.Split(strings.TrimSuffix(attrs[:min(len(attrs), room)], "\x00"), "\x00")
@@ -208,7 +211,16 @@ func (c *call) flush() {
 	if n := c.lines - maxLogLines; n > 0 {
 		c.hook.log.Warn().Msg(fmt.Sprintf("dropped %d lines", n))
 	}
-	if len(c.stderr) > 0 {
-		c.hook.log.Debug().Msg("printed: " + strings.ToValidUTF8(string(c.stderr), "?"))
+	if line := c.hook.log.Debug(); len(c.stderr) > 0 && line.Enabled() {
+		line.Msg("printed: " + c.masked(string(c.stderr)))
 	}
+}
+
+// masked is a guest's words as the log may show them: the guest saw output that nothing has taken the secrets out of yet.
+func (c *call) masked(s string) string {
+	s = strings.ToValidUTF8(s, "?")
+	if c.hook.mask == nil {
+		return s
+	}
+	return c.hook.mask(c.req, s)
 }

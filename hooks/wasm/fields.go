@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -59,6 +60,10 @@ func (c *call) get(field uint32, key string) (string, int32) {
 		return c.req.Target, 0
 	case fieldSession:
 		return present(c.req.Session, c.req.Session != "")
+	case fieldClient:
+		return present(c.req.Client, c.req.Client != "")
+	case fieldJob:
+		return present(c.req.Job, c.req.Job != "")
 	case fieldTool:
 		return c.req.Tool, 0
 	case fieldBackend:
@@ -74,7 +79,7 @@ func (c *call) get(field uint32, key string) (string, int32) {
 	case fieldResult:
 		return entry(c.result, key)
 	}
-	return "", errAbsent // client and job id: a request does not carry them
+	return "", errUnsupported
 }
 
 func present(value string, ok bool) (string, int32) {
@@ -97,13 +102,9 @@ func entry(m map[string]string, key string) (string, int32) {
 	return b.String(), 0
 }
 
-// timeout is how long the command may run; 0 or less: no limit is known.
-func (c *call) timeout() time.Duration {
-	if c.req.Timeout != 0 {
-		return c.req.Timeout
-	}
-	return c.req.Command.Timeout
-}
+// timeout is how long the command may run; 0 or less: no limit is known. The command's is the one that holds: what the
+// caller asked for may be more than the owner allows.
+func (c *call) timeout() time.Duration { return cmp.Or(c.req.Command.Timeout, c.req.Timeout) }
 
 // setTimeout lowers it: a hook may not give a command more time than its caller did.
 func (c *call) setTimeout(value string) int32 {

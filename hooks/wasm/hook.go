@@ -19,8 +19,9 @@ type Hook struct {
 	allow    bool
 	log      zerolog.Logger
 	trace    func(Usage)
-	json     string            // the config
-	values   map[string]string // its top-level values
+	mask     func(job.Request, string) string // nil: leaves texts as they are
+	json     string                           // the config
+	values   map[string]string                // its top-level values
 	features string
 	pool     *pool
 

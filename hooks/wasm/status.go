@@ -68,7 +68,7 @@ func (h *Hook) account(c *call, f *fault) {
 	}
 	h.status.Failures++
 	h.status.Err = f.Error()
-	h.log.Error().Str("class", f.class).Msg(fmt.Sprintf("hook %s failed in %s: %s", h.name, eventName(c.event), f.detail))
+	h.log.Error().Str("class", f.class).Msg(fmt.Sprintf("hook %s failed in %s: %s", h.name, eventName(c.event), c.masked(f.detail)))
 	if f.class == classBusy {
 		return
 	}

@@ -124,7 +124,7 @@ func (c *Config) Open(_ context.Context, env hooks.Env) (hooks.Named, error) {
 	name := strings.TrimSuffix(filepath.Base(c.File), ".wasm")
 	ctx, cancel := context.WithCancel(context.Background())
 	h := &Hook{
-		name: name, allow: c.OnError == "allow", log: env.Log.With().Str("name", "hook").Str("hook", name).Logger(), trace: c.Trace,
+		name: name, allow: c.OnError == "allow", log: env.Log.With().Str("name", "hook").Str("hook", name).Logger(), trace: c.Trace, mask: env.Mask,
 		features: features(), pool: newPool(c.Pool, c.QueueTimeout), cancel: cancel, loaded: make(chan struct{}), closed: make(chan struct{}),
 		status: Status{State: "loading", Size: int64(len(m.bytes))},
 	}

@@ -15,7 +15,7 @@ import (
 
 // starHook is hook(...): a hook written in Starlark, under the same contract as one in WebAssembly.
 type starHook struct {
-	Before  Func   `star:"before" doc:"before(cmd), a record of command argv cwd env timeout_ms target session tool backend shell: returns None, a dict of those that change (env adds to what is there), deny(\"why\") or ask(\"why\")"`
+	Before  Func   `star:"before" doc:"before(cmd), a record of command argv cwd env timeout_ms target session client tool backend shell job: returns None, a dict of those that change (env adds to what is there), deny(\"why\") or ask(\"why\")"`
 	After   Func2  `star:"after" doc:"after(cmd, result), result a record of exit_code signal timed_out elapsed_ms: may return a note for the caller"`
 	Filter  Func2  `star:"filter" doc:"filter(stream, line), a line with its end (the last one, or a prompt, comes without): returns the text to pass on, \"\" drops it"`
 	Name    string `star:"name" doc:"what messages call it; left out: config.star"`
@@ -101,7 +101,8 @@ func commandRecord(req job.Request) map[string]any {
 	}
 	return map[string]any{
 		"command": command, "argv": argv, "cwd": c.Dir, "env": maps.Clone(c.Env), "timeout_ms": timeout,
-		"target": req.Target, "session": req.Session, "tool": req.Tool, "backend": req.Backend, "shell": c.Shell,
+		"target": req.Target, "session": req.Session, "client": req.Client, "tool": req.Tool, "backend": req.Backend,
+		"shell": c.Shell, "job": req.Job,
 	}
 }
 

@@ -73,6 +73,8 @@ type Request struct {
 	Backend string // filled in by the engine: the backend's name, for hooks and logs
 	Target  string // which of the tool's backends; "" is its first
 	Session string // run in this session's sandbox (backends.Runner)
+	Client  string // what the client calls itself, for hooks; nothing is decided by it
+	Job     string // filled in by the engine: the id of what runs, which is its session's if it becomes one
 
 	Command  Command
 	Commands []string // several texts, side by side whatever Parallel says; Command.Script is empty then

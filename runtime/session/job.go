@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -80,7 +81,7 @@ type Job struct {
 // starting, not the process. On an error nothing runs, and spec.Ended is not called.
 func (t *Table) Start(ctx context.Context, spec Spec, sink job.Sink) (*Job, error) {
 	j := &Job{
-		id: NewID("s"), spec: spec, table: t, ready: make(chan struct{}), waited: make(chan struct{}), done: make(chan struct{}), typing: make(chan struct{}, 1),
+		id: cmp.Or(spec.Request.Job, NewID("s")), spec: spec, table: t, ready: make(chan struct{}), waited: make(chan struct{}), done: make(chan struct{}), typing: make(chan struct{}, 1),
 		log: stream.NewLog(t.outputLimits(spec.Request.Detach), t.spill),
 	}
 	if !spec.Request.Detach {

@@ -71,14 +71,14 @@ func (p *pump) stderr() io.Writer {
 func (l *lane) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	chunk := data
+	chunk, withheld := data, false
 	if l.decoder != nil {
 		chunk = l.decoder.Write(chunk)
 	}
 	if l.pump.taps != nil {
-		chunk = l.pump.taps.output(l.stream, chunk)
+		chunk, withheld = l.pump.taps.output(l.stream, chunk)
 	}
-	l.pass(chunk)
+	l.pass(chunk, withheld)
 	return len(data), nil
 }
 
@@ -87,21 +87,23 @@ func (l *lane) final() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var rest []byte
+	withheld := false
 	if l.decoder != nil {
 		rest = l.decoder.Flush()
 	}
 	if l.pump.taps != nil {
-		rest = l.pump.taps.final(l.stream, rest)
+		rest, withheld = l.pump.taps.final(l.stream, rest)
 	}
-	l.pass(rest)
-	if l.redactor != nil {
+	l.pass(rest, withheld)
+	if l.redactor != nil && !withheld {
 		l.deliver(l.redactor.Flush())
 	}
 }
 
-// pass is the way from the taps on. l.mu is held.
-func (l *lane) pass(chunk []byte) {
-	if l.redactor != nil {
+// pass is the way from the taps on. Where the taps withhold the output, chunk is their word about it, and what the redactor
+// holds back is never shown: it may be the first half of a secret. l.mu is held.
+func (l *lane) pass(chunk []byte, withheld bool) {
+	if l.redactor != nil && !withheld {
 		chunk = l.redactor.Write(chunk)
 	}
 	l.deliver(chunk)
@@ -139,7 +141,9 @@ func (p *pump) detach() {
 // finish completes both streams, then tells the hooks. What a lost process still prints is dropped.
 func (p *pump) finish(exit job.Exit) job.Exit {
 	p.out.final()
-	p.err.final()
+	if p.out.stream != job.Merged {
+		p.err.final()
+	}
 	if p.taps != nil {
 		exit = p.taps.end(exit)
 	}

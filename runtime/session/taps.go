@@ -40,18 +40,19 @@ func newTaps(p *pump, chain []Tap) *taps {
 	return t
 }
 
-// output sends a chunk through the chain, first to last. The result is valid until the next call.
-func (t *taps) output(s job.Stream, chunk []byte) []byte {
+// output sends a chunk through the chain, first to last. The result is valid until the next call. withheld says that it is
+// no output of the command's.
+func (t *taps) output(s job.Stream, chunk []byte) (out []byte, withheld bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.timer.Reset(afterSilence)
-	return t.walk(s, chunk, 0)
+	return t.walk(s, chunk, 0), t.withheld
 }
 
-func (t *taps) final(s job.Stream, chunk []byte) []byte {
+func (t *taps) final(s job.Stream, chunk []byte) (out []byte, withheld bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.walk(s, chunk, hooks.Final)
+	return t.walk(s, chunk, hooks.Final), t.withheld
 }
 
 // idle asks the chain for what it carries, on both streams.
@@ -63,8 +64,9 @@ func (t *taps) idle() {
 		if !t.over {
 			chunk = t.walk(l.stream, nil, hooks.Idle)
 		}
+		withheld := t.withheld
 		t.mu.Unlock()
-		l.pass(chunk)
+		l.pass(chunk, withheld)
 		l.mu.Unlock()
 	}
 }
@@ -123,6 +125,7 @@ func (t *taps) end(exit job.Exit) job.Exit {
 	defer t.mu.Unlock()
 	t.over = true
 	t.timer.Stop()
+	said := len(exit.Notes)
 	for i := len(t.chain) - 1; i >= 0; i-- {
 		tap := t.chain[i]
 		if err := t.broken[i]; err != nil {
@@ -135,6 +138,10 @@ func (t *taps) end(exit job.Exit) job.Exit {
 			continue
 		}
 		exit = changed
+	}
+	spec := &t.pump.job.spec
+	for i := said; i < len(exit.Notes); i++ { // a hook may quote what it saw
+		exit.Notes[i] = spec.Rules.String(exit.Notes[i], spec.Secrets)
 	}
 	return exit
 }
