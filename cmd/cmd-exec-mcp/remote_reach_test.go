@@ -196,3 +196,42 @@ func TestExampleRemote(t *testing.T) {
 	w.farCall(t, args{"command": "sudo ls", "target": "web1"}).fails(t, "denied", "sudo")
 	w.callWith(t, args{"name": "execute_remote_file", "arguments": args{"action": "read", "path": "/etc/hostname", "target": "web2"}}).says(t, "data", "")
 }
+
+// TestRemoteHooks: hooks see a remote command, its output and its target, and policy looks at what they made of it.
+func TestRemoteHooks(t *testing.T) {
+	t.Parallel()
+	s := servers(t)
+	w := start(t, written(fmt.Sprintf(`def before(cmd):
+    if "secret" in cmd.command:
+        return deny("not that, on " + cmd.backend)
+    return {"command": cmd.command.replace("harmless", "rm")}
+
+def shout(stream, line):
+    return line.replace("quiet", "LOUD")
+
+shell_tool("execute_remote", backend=%s, policy=policy(blacklist=["rm"]), hooks=[env_set({"CI": "1"}), hook(before=before, filter=shout)])
+`, account(s, "cem-bash", ""))))
+	w.far(t, `echo "quiet $CI"`).has(t, "stdout", "LOUD 1\n")
+	w.far(t, "cat secret").fails(t, "denied", "not that, on ssh")
+	w.far(t, "harmless x").fails(t, "denied", "rm")
+}
+
+// TestRemotePassword: a password opens the way and stands nowhere, not in the audit either.
+func TestRemotePassword(t *testing.T) {
+	t.Parallel()
+	s := servers(t)
+	for _, port := range []string{s["PASSWORD_PORT"], s["KEYBOARD_PORT"]} {
+		w := start(t, written(fmt.Sprintf("server(audit_file=\"audit.jsonl\", log_level=\"debug\")\nshell_tool(\"execute_remote\", policy=policy(mode=\"full\"), backend=ssh(\"cem-bash@%s:%s\", password=secret(\"PW\"), known_hosts=False, ssh_config=None))\n",
+			s["SSH_HOST"], port)), "PW="+s["PASSWORD"])
+		r := w.far(t, `whoami; ps axww -o args; echo "$X"`, args{"env": args{"X": s["PASSWORD"]}}).says(t, "stdout", "cem-bash")
+		audit, err := os.ReadFile(filepath.Join(w.home, "audit.jsonl"))
+		if err != nil || !strings.Contains(string(audit), "whoami") {
+			t.Errorf("the audit does not hold the command: %v", err)
+		}
+		for where, text := range map[string]string{"answer": r.String(), "log": w.log(t), "audit": string(audit)} {
+			if strings.Contains(text, s["PASSWORD"]) {
+				t.Errorf("the password is in the %s", where)
+			}
+		}
+	}
+}
