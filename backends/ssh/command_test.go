@@ -111,7 +111,7 @@ func TestOuterShellIsKilled(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	p, out, _ := begin(t, b, script("echo hi; sleep 0.3; kill -9 -1; sleep 300"))
+	p, out, _ := begin(t, b, job.Command{Script: "echo hi; sleep 0.3; kill -9 -1; sleep 300", Env: map[string]string{"CEM_LAST": "yes"}})
 	exit, err := waitErr(t, p)
 	if err == nil && exit.Code != 137 || err != nil && job.KindOf(err) != job.Lost || out.String() != "hi\n" {
 		t.Errorf("%+v %v %q", exit, err, out)
@@ -123,6 +123,9 @@ func TestOuterShellIsKilled(t *testing.T) {
 	}
 	if exit := wait(t, q); exit.Code != 137 || exit.Cause != job.Killed {
 		t.Errorf("%+v", exit)
+	}
+	if list := left("CEM_LAST=yes"); len(list) > 0 {
+		t.Errorf("the killer itself, which nobody watched any more, is left: %v", list)
 	}
 }
 

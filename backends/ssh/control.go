@@ -115,6 +115,7 @@ func (t *control) prefaced() string { return said(t.out.preface() + t.errs.prefa
 
 // said is what a server printed in place of what we expected, as the end of a sentence.
 func said(text string) string {
+	text, _, _ = strings.Cut(text, "exec sh -c") // a forced command may repeat ours
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return ""

@@ -34,11 +34,7 @@ func (p *pool) connect() (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, h := range hops {
-			h.release()
-		}
-	}()
+	defer release(hops)
 	last := hops[len(hops)-1]
 	ctx, cancel := context.WithTimeout(b.life, last.timeout)
 	defer cancel()
@@ -115,38 +111,31 @@ func dialHops(ctx context.Context, hops []hop) (*ssh.Client, func(), error) {
 func (h hop) wire(ctx context.Context, via *ssh.Client) (net.Conn, error) {
 	switch {
 	case via != nil:
-		return via.DialContext(ctx, "tcp", h.address())
-	case h.proxyCommand != "":
-		return startProxy(h.proxyCommand)
+		return via.DialContext(ctx, "tcp", h.Address())
+	case h.ProxyCommand != "":
+		return startProxy(h.ProxyCommand)
 	}
-	return (&net.Dialer{}).DialContext(ctx, "tcp", h.address())
+	return (&net.Dialer{}).DialContext(ctx, "tcp", h.Address())
 }
 
 func (h hop) handshake(ctx context.Context, wire net.Conn) (*ssh.Client, error) {
 	// Not every wire knows deadlines.
 	stop := context.AfterFunc(ctx, func() { _ = wire.Close() })
 	defer stop()
-	config := *h.config
-	config.Ciphers = ciphers
-	if len(config.HostKeyAlgorithms) == 0 {
-		config.HostKeyAlgorithms = hostKeys
-	}
-	sc, chans, reqs, err := ssh.NewClientConn(wire, h.address(), &config)
+	sc, chans, reqs, err := ssh.NewClientConn(wire, h.Address(), h.config)
 	if err != nil {
 		return nil, err
 	}
 	return ssh.NewClient(sc, chans, reqs), nil
 }
 
-func (h hop) address() string { return net.JoinHostPort(h.host, fmt.Sprint(h.port)) }
-
 // explain words why a hop was not reached. connected says that something did answer.
 func (h hop) explain(ctx context.Context, err error, connected bool) error {
 	if e, ok := errors.AsType[*job.Error](err); ok {
 		return e
 	}
-	name := h.alias
-	if a := h.address(); !strings.HasSuffix(name, a) && name != h.host {
+	name := h.Alias
+	if a := h.Address(); !strings.HasSuffix(name, a) && name != h.Host {
 		name += " (" + a + ")"
 	} else {
 		name = a
@@ -154,9 +143,9 @@ func (h hop) explain(ctx context.Context, err error, connected bool) error {
 	var dns *net.DNSError
 	switch text := err.Error(); {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return job.Errorf(job.NotFound, "the host name %s is not known", h.host).WithHint("check the name, or add it to ~/.ssh/config with a HostName")
+		return job.Errorf(job.NotFound, "the host name %s is not known", h.Host).WithHint("check the name, or add it to ~/.ssh/config with a HostName")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return job.Errorf(job.Unavailable, "%s refuses connections: nothing listens on port %d", name, h.port).WithHint("check the port, and whether sshd runs there")
+		return job.Errorf(job.Unavailable, "%s refuses connections: nothing listens on port %d", name, h.Port).WithHint("check the port, and whether sshd runs there")
 	case strings.Contains(text, "unable to authenticate"):
 		return h.denied(name)
 	case ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded):
@@ -172,18 +161,18 @@ func (h hop) explain(ctx context.Context, err error, connected bool) error {
 	case strings.Contains(text, "no common algorithm"):
 		return job.Errorf(job.Unavailable, "%s and we have no algorithm in common: %w", name, err).WithHint("its SSH server is too old or too strict")
 	default:
-		return job.Errorf(job.Unavailable, "%s cannot be reached: %w", name, err).WithHint("try `ssh -v %s true` to see more", h.alias)
+		return job.Errorf(job.Unavailable, "%s cannot be reached: %w", name, err).WithHint("try `ssh -v %s true` to see more", h.Alias)
 	}
 }
 
 func (h hop) denied(name string) error {
-	offered := h.offered()
+	offered := h.set.Offered()
 	what := "nothing was offered: there is no key, no agent and no password"
 	if len(offered) > 0 {
 		what = "offered: " + strings.Join(offered, "; ")
 	}
-	return job.Errorf(job.Denied, "%s does not let %s in (%s)", name, h.user, what).
-		WithHint("add the public key to ~%s/.ssh/authorized_keys there (ssh-copy-id), or name the right one with key= or IdentityFile", h.user)
+	return job.Errorf(job.Denied, "%s does not let %s in (%s)", name, h.User, what).
+		WithHint("add the public key to ~%s/.ssh/authorized_keys there (ssh-copy-id), or name the right one with key= or IdentityFile", h.User)
 }
 
 func isReset(err error) bool {

@@ -22,6 +22,7 @@ type pool struct {
 	waiting int
 	last    *facts // of the last connection: a host does not change its shells
 	every   time.Duration
+	orphans []string // names of connections that have ended
 	closed  bool
 }
 
@@ -149,7 +150,25 @@ func (p *pool) remove(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.conns = slices.DeleteFunc(p.conns, func(o *conn) bool { return o == c })
+	p.orphans = append(p.orphans, c.name)
 	p.signal()
+}
+
+// bury ends what earlier connections left: their control shells do it, too, but may not have noticed yet, or be gone.
+func (p *pool) bury(c *conn) {
+	p.mu.Lock()
+	orphans := p.orphans
+	p.orphans = nil
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(p.backend.life, abandonTimeout)
+	defer cancel()
+	for _, name := range orphans {
+		if _, err := c.control.ask(ctx, "a", name+"_", 0, ""); err != nil {
+			p.mu.Lock()
+			p.orphans = append(p.orphans, name)
+			p.mu.Unlock()
+		}
+	}
 }
 
 // dial makes one more connection for all who wait, so it goes on when one of them gives up.
@@ -173,6 +192,7 @@ func (p *pool) dial(a *attempt) {
 		c.lose()
 	case err == nil:
 		go c.watch()
+		p.bury(c)
 		p.refill(c, false)
 	}
 }

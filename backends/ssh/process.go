@@ -22,6 +22,7 @@ type process struct {
 	dialog   dialog
 	login    bool
 	tty      bool
+	inline   bool   // the command went with the line that started the shell
 	prepared bool   // the shell got its first chunk while it waited
 	stdin    *stdin // nil unless the command reads a pipe
 
@@ -45,8 +46,9 @@ type process struct {
 	err  error
 }
 
-// newProcess starts a shell in a new channel of c; a place was reserved.
-func (b *Backend) newProcess(ctx context.Context, c *conn, login bool, tty *job.Size) (*process, error) {
+// newProcess starts a shell in a new channel of c; a place was reserved. Where the command is known already it goes along.
+func (b *Backend) newProcess(ctx context.Context, c *conn, cmd job.Command, merged, known bool) (*process, error) {
+	tty := cmd.TTY
 	ch, err := c.open(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +58,7 @@ func (b *Backend) newProcess(ctx context.Context, c *conn, login bool, tty *job.
 	id := c.name + "_" + strconv.Itoa(c.serial)
 	b.pool.mu.Unlock()
 	p := &process{
-		backend: b, conn: c, ch: ch, dialog: dialog{id: id, word: randomWord()}, login: login, tty: tty != nil,
+		backend: b, conn: c, ch: ch, dialog: dialog{id: id, word: randomWord()}, login: cmd.Login, tty: tty != nil,
 		ready: make(chan struct{}), started: make(chan struct{}), reported: make(chan struct{}), eof: make(chan struct{}), done: make(chan struct{}),
 	}
 	p.stdout = &scanner{mark: p.dialog.mark(), said: p.said}
@@ -68,7 +70,15 @@ func (b *Backend) newProcess(ctx context.Context, c *conn, login bool, tty *job.
 			return nil, err
 		}
 	}
-	if err := ch.exec(p.dialog.line(login, p.tty)); err != nil {
+	text := ""
+	if known && !p.tty && len(cmd.Env) == 0 && len(b.config.Env) == 0 {
+		text = p.dialog.setup(nil) + p.dialog.command(cmd, c.facts, merged)
+	}
+	line := p.dialog.line(cmd.Login, p.tty, text)
+	if p.inline = text != "" && len(line) < maxLine; !p.inline {
+		line = p.dialog.line(cmd.Login, p.tty, "")
+	}
+	if err := ch.exec(line); err != nil {
 		_ = ch.Close()
 		return nil, err
 	}
@@ -131,40 +141,55 @@ func (p *process) ending(kind byte) {
 
 const (
 	holdTime  = 25 * time.Millisecond  // how long after a command's end its output may stay open before somebody else holds it
-	quietTime = 100 * time.Millisecond // silence after the exit status that stands for the end of the output
-	drainTime = 2 * time.Second        // at most
+	quietTime = 300 * time.Millisecond // silence after the exit status that stands for the end of the output
+	drainTime = 10 * time.Second       // at most
 )
 
 // follow waits for the end of a command that has begun.
 func (p *process) follow() {
 	select {
 	case <-p.reported:
-		exit, err := parseReport(p.report)
-		select {
-		case <-p.eof:
-		case <-p.conn.dead:
-		case <-time.After(holdTime):
-			exit.Notes = append(exit.Notes, "a background process still holds the output; it goes on until this server, or its connection, ends")
-			p.backend.pool.keep(p.ch)
-			p.finish(exit, err, true)
-			return
-		}
-		p.finish(exit, err, false)
 	case <-p.ch.exited:
 		p.drain()
-		select {
-		case <-p.reported:
-			exit, err := parseReport(p.report)
-			p.finish(exit, err, false)
-		default:
-			exit, err := p.autopsy()
-			p.finish(exit, err, false)
-		}
+	}
+	select {
+	case <-p.reported:
+		p.conclude()
+	default:
+		exit, err := p.autopsy()
+		p.finish(exit, err, false)
 	}
 }
 
-// drain waits for the output that is on its way.
+// conclude ends a command whose shell has said how it ended: all its output is here. The shell has closed the streams; if
+// they stay open, somebody else holds them.
+func (p *process) conclude() {
+	exit, err := parseReport(p.report)
+	select {
+	case <-p.eof:
+	case <-p.conn.dead:
+	case <-time.After(holdTime):
+		exit.Notes = append(exit.Notes, "a background process still holds the output; it goes on until this server, or its connection, ends")
+		p.backend.pool.keep(p.ch)
+		p.finish(exit, err, true)
+		return
+	}
+	p.finish(exit, err, false)
+}
+
+// drain waits for the output that is on its way. A shell that ended by itself has said so before, so its word comes for
+// certain; after a signal, or in a terminal, somebody else may hold the output, and silence has to do.
 func (p *process) drain() {
+	if !p.tty && p.ch.known && p.ch.signal == "" && !p.killed.Load() {
+		select {
+		case <-p.eof:
+		case <-p.reported:
+		case <-p.conn.dead:
+		case <-p.ch.ended:
+			<-p.eof
+		}
+		return
+	}
 	began := time.Now()
 	for {
 		select {

@@ -10,81 +10,82 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// hop is one server on the way, the target the last.
+// hop is one server on the way, with what we show it and how we know it.
 type hop struct {
-	alias, host  string
-	port         int
-	user         string
-	proxyCommand string
-	config       *ssh.ClientConfig
-	offered      func() []string // what was tried to get in
-	release      func()
-	timeout      time.Duration
-	interval     time.Duration
-	missed       int
+	resolve.Hop
+	config   *ssh.ClientConfig
+	set      *auth.Set
+	timeout  time.Duration
+	interval time.Duration // between signs of life; 0 for none
+	missed   int
 }
 
-// route is how the target is reached. The files are read for each connection: a person mends them while we run.
+// route is how the target is reached, the target last. What config.star names in plain wins over ssh_config, and what it
+// gives to get in is for the target only: a host on the way must not learn another one's password.
 func (b *Backend) route(ctx context.Context) ([]hop, error) {
-	found, err := resolve.Hops(ctx, b.config.options())
+	hops, err := b.hops(ctx)
 	if err != nil {
 		return nil, err
 	}
-	hops := make([]hop, 0, len(found))
-	for i, f := range found {
-		h, err := b.hop(f, i == len(found)-1)
+	var ready []hop
+	for i, h := range hops {
+		secrets := auth.Secrets{Passphrase: b.config.Passphrase}
+		if i == len(hops)-1 {
+			secrets.Key, secrets.Password = b.key, b.password
+		}
+		next, err := b.prepare(h, secrets)
 		if err != nil {
-			for _, made := range hops {
-				made.release()
-			}
+			release(ready)
 			return nil, err
 		}
-		hops = append(hops, h)
+		ready = append(ready, next)
 	}
-	return hops, nil
+	return ready, nil
 }
 
-func (c *Config) options() resolve.Options {
-	o := resolve.Options{Target: c.Target, User: c.User, ConfigFile: expandHome(c.SSHConfig)}
-	if c.Port != nil {
-		o.Port = *c.Port
+// hops is what ssh_config makes of the target.
+func (b *Backend) hops(ctx context.Context) ([]resolve.Hop, error) {
+	o := resolve.Options{Target: b.config.Target, User: b.config.User, ConfigFile: expandHome(b.config.SSHConfig)}
+	if b.config.Port != nil {
+		o.Port = *b.config.Port
 	}
-	return o
+	return resolve.Hops(ctx, o)
 }
 
-// hop adds what a connection needs. The config's key and password are the target's: a jump host does not get to see them.
-func (b *Backend) hop(f resolve.Hop, target bool) (hop, error) {
-	c := b.config
-	h := hop{alias: f.Alias, host: f.Host, port: f.Port, user: f.User, proxyCommand: f.ProxyCommand,
-		timeout: defaultConnect, interval: defaultKeepalive, missed: max(f.Missed, 1)}
-	if f.Missed == 0 {
-		h.missed = 3
+func (b *Backend) prepare(from resolve.Hop, secrets auth.Secrets) (hop, error) {
+	h := hop{Hop: from, timeout: defaultConnect, interval: defaultKeepalive, missed: 3}
+	if from.ConnectTimeout > 0 {
+		h.timeout = from.ConnectTimeout
 	}
-	switch {
-	case c.ConnectTimeout != nil:
-		h.timeout = *c.ConnectTimeout
-	case f.ConnectTimeout > 0:
-		h.timeout = f.ConnectTimeout
+	if from.Interval > 0 {
+		h.interval = from.Interval
 	}
-	switch {
-	case c.Keepalive != nil:
-		h.interval = max(0, *c.Keepalive)
-	case f.Interval > 0:
-		h.interval = f.Interval
+	if from.Missed > 0 {
+		h.missed = from.Missed
 	}
-	var secrets auth.Secrets
-	if target {
-		secrets = auth.Secrets{Key: b.key, Passphrase: c.Passphrase, Password: b.password}
+	if c := b.config.ConnectTimeout; c != nil {
+		h.timeout = *c
 	}
-	callback, algorithms, err := trust.For(f, trust.Mode(c.KnownHosts))
+	if c := b.config.Keepalive; c != nil {
+		h.interval = max(0, *c)
+	}
+	callback, algorithms, err := trust.For(from, trust.Mode(b.config.KnownHosts))
 	if err != nil {
-		return hop{}, err
+		return h, err
 	}
-	shown, err := auth.Methods(f, secrets)
-	if err != nil {
-		return hop{}, err
+	if len(algorithms) == 0 {
+		algorithms = hostKeys
 	}
-	h.offered, h.release = shown.Offered, shown.Close
-	h.config = &ssh.ClientConfig{User: f.User, Auth: shown.Methods, HostKeyCallback: callback, HostKeyAlgorithms: algorithms}
+	if h.set, err = auth.Methods(from, secrets); err != nil {
+		return h, err
+	}
+	h.config = &ssh.ClientConfig{User: from.User, Auth: h.set.Methods, HostKeyCallback: callback, HostKeyAlgorithms: algorithms}
+	h.config.Ciphers = ciphers
 	return h, nil
+}
+
+func release(hops []hop) {
+	for _, h := range hops {
+		h.set.Close()
+	}
 }

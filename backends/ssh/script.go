@@ -46,11 +46,21 @@ func randomWord() string { return "cem" + strings.ToLower(rand.Text()) } // 130 
 
 func (d dialog) mark() []byte { return []byte("\x1e" + d.word) }
 
-// line is what the login shell is given: it must mean the same to every shell but csh.
-func (d dialog) line(login, tty bool) string {
-	argv := "exec env " + marker + "=" + d.id + " sh -c " + shell.Quote(bootstrap)
-	if tty {
-		argv = "exec env " + marker + "=" + d.id + " sh -c " + shell.Quote(bootstrapTTY) + " sh " + d.word
+// maxLine is less than the 9000 bytes that dropbear takes, and the 128 KiB that Linux takes.
+const maxLine = 8000
+
+// line is what the login shell is given: it must mean the same to every shell but csh. text is what the outer shell runs
+// instead of reading its input: OpenSSH takes no input before it has started the command, so that reading costs one more
+// round trip. It must hold no variable's value.
+func (d dialog) line(login, tty bool, text string) string {
+	argv := "exec env " + marker + "=" + d.id + " sh -c "
+	switch {
+	case tty:
+		argv += shell.Quote(bootstrapTTY) + " sh " + d.word
+	case text != "":
+		argv += shell.Quote("e=" + d.word + "\n" + text)
+	default:
+		argv += shell.Quote(bootstrap)
 	}
 	if login {
 		return `exec "$SHELL" -lc ` + shell.Quote(argv)
@@ -77,14 +87,20 @@ cem_begin(){ printf '\036%s<%s\036' "$e" $$;}
 cem_finish(){ cem_say "=$?";exec >&- 4>&-;exit 0;}
 `
 
+// typed is the first line and a chunk, as an outer shell reads them that has read nothing yet.
+func (d dialog) typed(chunk string) string { return d.word + "\n" + d.chunk(chunk) }
+
+// chunk ends a chunk.
+func (d dialog) chunk(text string) string { return text + d.word + "\n" }
+
 // setup is the first chunk, run before the command is known.
 func (d dialog) setup(env map[string]string) string {
 	var s strings.Builder
-	s.WriteString(d.word + "\n" + plain + quiet + "export TERM=dumb\n")
+	s.WriteString(plain + quiet + "export TERM=dumb\n")
 	exports(&s, env)
 	// From here on the outer shell itself says nothing: its "Killed" would be taken for the command's. A signal to the
 	// group must not end it before it has said how the command ended; a handler is not inherited, as ignoring would be.
-	s.WriteString("exec 4>&2 2>/dev/null\nt=;trap : INT TERM HUP\n" + helpers + "cem_say '~'\n" + d.word + "\n")
+	s.WriteString("exec 4>&2 2>/dev/null\nt=;trap : INT TERM HUP\n" + helpers + "cem_say '~'\n")
 	return s.String()
 }
 
@@ -105,7 +121,7 @@ func (d dialog) command(cmd job.Command, f facts, merged bool) string {
 	if cmd.Stdin == job.StdinNull {
 		s.WriteString(" </dev/null")
 	}
-	s.WriteString("\ncem_finish\n" + d.word + "\n")
+	s.WriteString("\ncem_finish\n")
 	return s.String()
 }
 

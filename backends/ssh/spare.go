@@ -3,6 +3,8 @@ package ssh
 import (
 	"context"
 	"time"
+
+	"cmd-exec-mcp/runtime/job"
 )
 
 // idleAfter is how long a shell waits for a command. Later it would be no image of the account any more: files that a
@@ -48,10 +50,10 @@ func (p *pool) refill(c *conn, login bool) {
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeout(b.life, idleAfter)
 	defer cancel()
-	s, err := b.newProcess(ctx, c, login, nil)
+	s, err := b.newProcess(ctx, c, job.Command{Login: login}, false, false)
 	if err == nil {
 		s.prepared = true
-		_, err = s.ch.Write([]byte(s.dialog.word + "\n" + s.dialog.setup(b.config.Env)))
+		_, err = s.ch.Write([]byte(s.dialog.typed(s.dialog.setup(b.config.Env))))
 	}
 	p.mu.Lock()
 	c.filling = false

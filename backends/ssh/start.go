@@ -37,7 +37,7 @@ func (b *Backend) Start(ctx context.Context, cmd job.Command, to backends.IO) (b
 }
 
 func (b *Backend) try(ctx context.Context, cmd job.Command, to backends.IO) (*process, error) {
-	p, err := b.shellFor(ctx, cmd)
+	p, err := b.shellFor(ctx, cmd, to.Merged())
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +64,22 @@ func (b *Backend) try(ctx context.Context, cmd job.Command, to backends.IO) (*pr
 	}
 	go p.follow()
 	if !p.tty && b.config.Persistent {
-		go b.pool.refill(p.conn, p.login)
+		go func() {
+			select { // it would take the processor from this one
+			case <-p.done:
+			case <-time.After(refillDelay):
+			}
+			b.pool.refill(p.conn, p.login)
+		}()
 	}
 	return p, nil
 }
 
+// refillDelay is how long a command may have the far side for itself before the next shell is started there.
+const refillDelay = 50 * time.Millisecond
+
 // shellFor is an outer shell: the one that waits, or a new one.
-func (b *Backend) shellFor(ctx context.Context, cmd job.Command) (*process, error) {
+func (b *Backend) shellFor(ctx context.Context, cmd job.Command, merged bool) (*process, error) {
 	if cmd.TTY == nil {
 		if p := b.pool.takeSpare(ctx, cmd.Login); p != nil {
 			return p, nil
@@ -80,7 +89,7 @@ func (b *Backend) shellFor(ctx context.Context, cmd job.Command) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	return b.newProcess(ctx, c, cmd.Login, cmd.TTY)
+	return b.newProcess(ctx, c, cmd, merged, true)
 }
 
 // awaitTerminal waits until the terminal no longer echoes what is typed.
@@ -97,14 +106,15 @@ func (p *process) awaitTerminal(ctx context.Context) error {
 
 // send types the command, after the setup where the shell did not get it yet, and then the command's own input.
 func (p *process) send(cmd job.Command, to backends.IO) {
-	text := ""
-	if !p.prepared && !p.tty {
-		text = p.dialog.word + "\n" + p.dialog.setup(p.backend.config.Env)
-	}
-	if p.tty {
-		text += p.dialog.terminal(cmd, p.conn.facts, p.backend.config.Env)
-	} else {
-		text += p.dialog.command(cmd, p.conn.facts, to.Merged())
+	var text string
+	d, env := p.dialog, p.backend.config.Env
+	switch {
+	case p.tty:
+		text = d.terminal(cmd, p.conn.facts, env)
+	case p.prepared:
+		text = d.chunk(d.command(cmd, p.conn.facts, to.Merged()))
+	case !p.inline:
+		text = d.typed(d.setup(env) + d.command(cmd, p.conn.facts, to.Merged()))
 	}
 	if _, err := p.ch.Write([]byte(text)); err != nil || cmd.Stdin != job.StdinBytes {
 		return

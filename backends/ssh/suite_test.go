@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,7 @@ func TestSuite(t *testing.T) {
 		{"device", "pi", "DEVICE_PORT"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			var opened []*Backend
 			backendtest.Run(t, func(t *testing.T) backends.Backend {
 				c := config(t, test.user, test.port)
 				if test.name == "device" {
@@ -36,11 +38,23 @@ func TestSuite(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				opened = append(opened, b.(*Backend))
 				if test.name == "device" {
 					return noFiles{b}
 				}
 				return sameHost{b.(*Backend)}
-			}, backendtest.Options{Left: func() []string { return left("CMDEXEC_ID=cem") }})
+			}, backendtest.Options{Left: func() []string {
+				var list []string
+				for _, b := range opened {
+					b.pool.mu.Lock()
+					names := slices.Clone(b.pool.orphans) // all connections have ended
+					b.pool.mu.Unlock()
+					for _, name := range names {
+						list = append(list, left(marker+"="+name)...)
+					}
+				}
+				return list
+			}})
 		})
 	}
 }
