@@ -14,6 +14,20 @@ import (
 // agentPatience is for an agent that hangs, like one whose own connection was cut: it then has no keys.
 const agentPatience = 5 * time.Second
 
+// signPatience is for a person who is asked to confirm, or to touch a key.
+const signPatience = time.Minute
+
+// patient gives each request that long to be answered.
+type patient struct {
+	net.Conn
+	wait time.Duration
+}
+
+func (p *patient) Write(b []byte) (int, error) {
+	_ = p.SetDeadline(time.Now().Add(p.wait))
+	return p.Conn.Write(b)
+}
+
 // agent returns the agent's keys. The connection to it stays until Close, since it signs.
 func (s *Set) agent(hop resolve.Hop) []named {
 	socket := hop.IdentityAgent
@@ -28,14 +42,14 @@ func (s *Set) agent(hop resolve.Hop) []named {
 		s.skip("the agent does not answer")
 		return nil
 	}
-	_ = wire.SetDeadline(time.Now().Add(agentPatience))
-	signers, err := agent.NewClient(wire).Signers()
+	patient := &patient{Conn: wire, wait: agentPatience}
+	signers, err := agent.NewClient(patient).Signers()
 	if err != nil {
 		_ = wire.Close()
 		s.skip("the agent does not answer")
 		return nil
 	}
-	_ = wire.SetDeadline(time.Time{})
+	patient.wait = signPatience
 	s.close = func() { _ = wire.Close() }
 	keys := make([]named, len(signers))
 	for i, signer := range signers {

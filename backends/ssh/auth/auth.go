@@ -60,20 +60,28 @@ func (s *Set) skip(what string) {
 // ssh_config names is passed over, as OpenSSH does.
 func Methods(hop resolve.Hop, secrets Secrets) (*Set, error) {
 	s := &Set{close: func() {}}
+	agentKeys := s.agent(hop)
+	files := hop.IdentityFiles
 	var keys []named
 	if secrets.Key != "" {
+		files = append([]string{secrets.Key}, files...)
 		key, err := load(secrets.Key, secrets.Passphrase)
+		if held := only(agentKeys, []string{secrets.Key}); err != nil && len(held) > 0 && exists(secrets.Key) {
+			key, err = held, nil
+		}
 		if err != nil {
+			s.Close()
 			return nil, err
 		}
 		keys = append(keys, key...)
 	}
-	agentKeys := s.agent(hop)
-	fileKeys := s.files(hop, secrets.Passphrase)
-	if hop.IdentitiesOnly {
-		agentKeys = only(agentKeys, hop.IdentityFiles)
+	// What the config names goes before the agent's other keys: an agent with many would use up the tries.
+	chosen := only(agentKeys, files)
+	keys = append(append(keys, chosen...), s.files(hop, secrets.Passphrase, chosen)...)
+	if !hop.IdentitiesOnly {
+		keys = append(keys, agentKeys...)
 	}
-	keys = distinct(append(append(keys, agentKeys...), fileKeys...))
+	keys = distinct(withCertificates(keys, hop.CertificateFiles))
 	if len(keys) > maxKeys {
 		s.skip(fmt.Sprintf("%d more keys were not shown (IdentityFile with IdentitiesOnly yes chooses)", len(keys)-maxKeys))
 		keys = keys[:maxKeys]
@@ -101,19 +109,32 @@ func (s *Set) password(password string) ssh.AuthMethod {
 	})
 }
 
-// keyboard answers what asks for the password without showing it, and nothing else: a one-time code is a person's business.
+// keyboard answers the one question for the password, and nothing else: a one-time code is a person's business, and a
+// server whose password has expired asks for a new one with the same word.
 func (s *Set) keyboard(password string) ssh.AuthMethod {
+	answered := false
 	return ssh.KeyboardInteractive(func(_, _ string, questions []string, echos []bool) ([]string, error) {
 		answers := make([]string, len(questions))
 		for i, question := range questions {
-			if echos[i] || !strings.Contains(strings.ToLower(question), "password") {
+			if answered || echos[i] || !asksPassword(question) {
 				return nil, fmt.Errorf("the server asks %q, which nobody here can answer", question)
 			}
+			answered = true
 			s.show("the password, typed")
 			answers[i] = password
 		}
 		return answers, nil
 	})
+}
+
+func asksPassword(question string) bool {
+	q := strings.ToLower(strings.TrimSpace(question))
+	for _, other := range []string{"new ", "enter new", "retype", "one-time", "one time"} {
+		if strings.HasPrefix(q, other) {
+			return false
+		}
+	}
+	return strings.Contains(q, "password")
 }
 
 // named is a key and how a person would call it.
@@ -122,26 +143,42 @@ type named struct {
 	name string
 }
 
-// files loads those that exist; an encrypted one without its passphrase is said and passed over.
-func (s *Set) files(hop resolve.Hop, passphrase string) []named {
+// files loads those that exist; an encrypted one without its passphrase is said and passed over, unless the agent holds it.
+func (s *Set) files(hop resolve.Hop, passphrase string, held []named) []named {
 	var keys []named
 	for _, file := range hop.IdentityFiles {
-		if _, err := os.Stat(file); err != nil {
+		if !exists(file) {
 			continue
 		}
 		key, err := load(file, passphrase)
 		if err != nil {
-			s.skip(err.Error())
-			continue
-		}
-		for _, extra := range hop.CertificateFiles {
-			if signed, ok := certified(key[len(key)-1].Signer, extra); ok {
-				key = append([]named{{signed, "certificate " + extra}}, key...)
+			if len(only(held, []string{file})) == 0 {
+				s.skip(err.Error())
 			}
+			continue
 		}
 		keys = append(keys, key...)
 	}
 	return keys
+}
+
+// withCertificates puts each certificate before the key that it is about, wherever that key is held.
+func withCertificates(keys []named, files []string) []named {
+	var all []named
+	for _, k := range keys {
+		for _, file := range files {
+			if signed, ok := certified(k.Signer, file); ok {
+				all = append(all, named{signed, "certificate " + file})
+			}
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
 }
 
 // load reads a key file, and the certificate beside it, which goes first.

@@ -137,7 +137,7 @@ func (a answer) hop(alias string) Hop {
 		for _, line := range files {
 			for _, file := range strings.Fields(line) {
 				if file != "none" {
-					h.KnownHosts = append(h.KnownHosts, expand(file))
+					h.KnownHosts = append(h.KnownHosts, expand(h.tokens(file)))
 				}
 			}
 		}
@@ -174,7 +174,7 @@ func (h Hop) tokens(s string) string {
 	local, _ := os.Hostname()
 	short, _, _ := strings.Cut(local, ".")
 	return strings.NewReplacer("%%", "%", "%h", h.Host, "%p", strconv.Itoa(h.Port), "%r", h.User, "%n", h.Alias,
-		"%d", home("."), "%u", localUser(), "%l", local, "%L", short, "%i", strconv.Itoa(os.Getuid())).Replace(s)
+		"%d", strings.TrimSuffix(home(""), "/"), "%u", localUser(), "%l", local, "%L", short, "%i", strconv.Itoa(os.Getuid())).Replace(s)
 }
 
 func expand(file string) string {

@@ -33,6 +33,16 @@ func For(hop resolve.Hop, mode Mode) (ssh.HostKeyCallback, []string, error) {
 	if mode == Off {
 		return ssh.InsecureIgnoreHostKey(), nil, nil
 	}
+	db, err := read(hop)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &checker{hop: hop, mode: mode, name: withPort(hop.KeyName()), known: db.HostKeyCallback()}
+	return c.check, db.HostKeyAlgorithms(c.name), nil
+}
+
+// read takes the files that exist.
+func read(hop resolve.Hop) (*knownhosts.HostKeyDB, error) {
 	var files []string
 	for _, file := range hop.KnownHosts {
 		if _, err := os.Stat(file); err == nil {
@@ -41,10 +51,9 @@ func For(hop resolve.Hop, mode Mode) (ssh.HostKeyCallback, []string, error) {
 	}
 	db, err := knownhosts.NewDB(files...)
 	if err != nil {
-		return nil, nil, job.Errorf(job.Denied, "the known host keys cannot be read: %w", err).WithHint("mend the line, or remove it")
+		return nil, job.Errorf(job.Denied, "the known host keys cannot be read: %w", err).WithHint("mend the line, or remove it")
 	}
-	c := &checker{hop: hop, mode: mode, name: withPort(hop.KeyName()), known: db.HostKeyCallback()}
-	return c.check, db.HostKeyAlgorithms(c.name), nil
+	return db, nil
 }
 
 // withPort: the files know an alias like a host on the usual port.
@@ -62,8 +71,22 @@ type checker struct {
 	known ssh.HostKeyCallback
 }
 
+// check takes the mode for a key that nobody knows; a connection at the same time may have kept one, so it looks again first.
 func (c *checker) check(_ string, _ net.Addr, key ssh.PublicKey) error {
-	err := c.known(c.name, nowhere{}, key)
+	if c.mode != AcceptNew {
+		return c.judge(c.known, key)
+	}
+	keeping.Lock()
+	defer keeping.Unlock()
+	db, err := read(c.hop)
+	if err != nil {
+		return err
+	}
+	return c.judge(db.HostKeyCallback(), key)
+}
+
+func (c *checker) judge(known ssh.HostKeyCallback, key ssh.PublicKey) error {
+	err := known(c.name, nowhere{}, key)
 	if err == nil {
 		return nil
 	}
@@ -76,6 +99,11 @@ func (c *checker) check(_ string, _ net.Addr, key ssh.PublicKey) error {
 			WithHint("do not connect before the host's owner has given it a new key")
 	case errors.As(err, &changed) && len(changed.Want) > 0:
 		want := changed.Want[0]
+		for _, other := range changed.Want {
+			if other.Key.Type() == key.Type() {
+				want = other
+			}
+		}
 		return job.Errorf(job.Denied, "the key of %s has changed: it shows %s, and %s:%d knows %s", c.hop.Alias, print, want.Filename, want.Line, ssh.FingerprintSHA256(want.Key)).
 			WithHint("somebody may be in between. If the host was set up anew, remove the old key with `ssh-keygen -R '%s' -f %s`", knownhosts.Normalize(c.name), want.Filename)
 	case !errors.As(err, &changed):
@@ -109,13 +137,11 @@ func written(name string, key ssh.PublicKey) string {
 	return fmt.Sprintf("%s %s %s", name, key.Type(), strings.Fields(string(ssh.MarshalAuthorizedKey(key)))[1])
 }
 
-// keeping lets one line be written at a time.
+// keeping lets one key be looked up and kept at a time.
 var keeping sync.Mutex
 
-// keep appends the key. A file whose last line has no end gets one first.
+// keep appends the key; the caller holds keeping. A file whose last line has no end gets one first.
 func (c *checker) keep(key ssh.PublicKey) error {
-	keeping.Lock()
-	defer keeping.Unlock()
 	failed := func(err error) error {
 		return job.Errorf(job.Denied, "the key of %s cannot be kept: %w", c.hop.Alias, err).WithHint("make %s writable, or add the line by hand: %s", c.file(), c.line(key))
 	}
