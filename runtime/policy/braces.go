@@ -25,6 +25,11 @@ func (a *analyser) expand(w *syntax.Word) []arg {
 		a.issue(Issue{Rule: "R14", At: a.offset(w.Pos()), Message: "a brace expansion makes too many words"})
 		return []arg{{kind: aSplit, at: a.offset(w.Pos()), word: w, vals: []string{""}, special: true, vanish: true}}
 	}
+	if a.u.posix { // one literal word: in front of a command it does not vanish as {,} does in bash
+		whole := a.arg(w, false)
+		whole.special = true
+		return []arg{whole}
+	}
 	var out []arg
 	n := 0
 	for x, err := range expand.BracesSeq(nil, &split) {

@@ -255,15 +255,13 @@ func (s *scanner) defaultValue(w *syntax.Word) {
 	if b.Len() > 0 {
 		s.a.vars.add(inExpansion, b.String())
 	}
+	s.value(w) // it may become a variable's value, quotes removed
 }
 
 // paramAssign notes ${x:=value}.
 func (s *scanner) paramAssign(n *syntax.ParamExp) {
 	if n.Param == nil {
 		return
-	}
-	if n.Exp.Word != nil {
-		s.value(n.Exp.Word)
 	}
 	s.a.sets(EnvSet{Name: n.Param.Value, At: s.u.at(n.Pos())})
 	if n.Exp.Word == nil {
@@ -281,6 +279,7 @@ func (s *scanner) subst(n *syntax.CmdSubst) bool {
 	if n.TempFile || n.ReplyVar {
 		s.refuse(n, "this substitution is read in two ways")
 	}
+	s.a.reads = s.a.reads || s.a.where >= 0 // arithmetic may read what it prints
 	if n.Backquotes {
 		s.a.backquotes(s.u, n, s.here&inDouble != 0)
 		return false
