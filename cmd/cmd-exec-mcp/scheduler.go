@@ -16,7 +16,8 @@ const calm = time.Second
 type scheduler struct {
 	mu     sync.Mutex
 	calls  int
-	narrow *time.Timer // runs from the moment that fewer than two calls were left
+	timer  *time.Timer // runs from the moment that fewer than two calls were left
+	narrow bool        // the timer cannot tell: a shrink that it has begun may wait for mu while the timer is set again
 }
 
 // newScheduler returns nil, which does nothing, where the user has said how many processors to use.
@@ -26,7 +27,7 @@ func newScheduler() *scheduler {
 	}
 	quietMonitor()
 	s := &scheduler{}
-	s.narrow = time.AfterFunc(0, s.shrink)
+	s.timer = time.AfterFunc(0, s.shrink)
 	return s
 }
 
@@ -41,18 +42,21 @@ func (s *scheduler) add(calls int) {
 	s.calls += calls
 	switch {
 	case before < 2 && s.calls >= 2:
-		if !s.narrow.Stop() {
+		s.timer.Stop()
+		if s.narrow {
+			s.narrow = false
 			runtime.SetDefaultGOMAXPROCS()
 		}
 	case before >= 2 && s.calls < 2:
-		s.narrow.Reset(calm)
+		s.timer.Reset(calm)
 	}
 }
 
 func (s *scheduler) shrink() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.calls < 2 {
+	if s.calls < 2 && !s.narrow {
+		s.narrow = true
 		runtime.GOMAXPROCS(1)
 	}
 }
