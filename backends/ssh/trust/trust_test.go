@@ -39,7 +39,7 @@ func signer(t *testing.T, key any) ssh.Signer {
 func line(names string, key ssh.PublicKey) string { return written(names, key) + "\n" }
 
 // try checks a key against files of these texts.
-func try(t *testing.T, hop resolve.Hop, mode Mode, key ssh.PublicKey, texts ...string) (error, []string, []string) {
+func try(t *testing.T, hop resolve.Hop, mode Mode, key ssh.PublicKey, texts ...string) (algorithms, files []string, refused error) {
 	t.Helper()
 	dir := t.TempDir()
 	for i, text := range texts {
@@ -52,9 +52,9 @@ func try(t *testing.T, hop resolve.Hop, mode Mode, key ssh.PublicKey, texts ...s
 	hop.KnownHosts = append(hop.KnownHosts, filepath.Join(dir, "missing"))
 	check, algorithms, err := For(hop, mode)
 	if err != nil {
-		return err, nil, hop.KnownHosts
+		return nil, hop.KnownHosts, err
 	}
-	return check("ignored:22", nowhere{}, key), algorithms, hop.KnownHosts
+	return algorithms, hop.KnownHosts, check("ignored:22", nowhere{}, key)
 }
 
 func host(name string, port int) resolve.Hop {
@@ -89,7 +89,7 @@ func TestKnown(t *testing.T) {
 		"no sense":          {host("h", 22), []string{"h ssh-ed25519 ???\n"}, "cannot be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err, _, _ := try(t, c.hop, Strict, key, c.texts...)
+			_, _, err := try(t, c.hop, Strict, key, c.texts...)
 			if c.says == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -107,11 +107,11 @@ func TestKnown(t *testing.T) {
 // A server that has keys of several types is asked for one that is known.
 func TestAlgorithms(t *testing.T) {
 	key := newKey(t).PublicKey()
-	_, got, _ := try(t, host("h", 22), Strict, key, line("h", key))
+	got, _, _ := try(t, host("h", 22), Strict, key, line("h", key))
 	if !slices.Equal(got, []string{ssh.KeyAlgoED25519}) {
 		t.Errorf("got %v", got)
 	}
-	if _, got, _ := try(t, host("new", 22), Strict, key, line("h", key)); len(got) != 0 {
+	if got, _, _ := try(t, host("new", 22), Strict, key, line("h", key)); len(got) != 0 {
 		t.Errorf("got %v for an unknown host, want any", got)
 	}
 }
@@ -123,14 +123,14 @@ func TestMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused, _, files := try(t, host("h", 2222), AcceptNew, key, line("[h]:2222", signer(t, raw).PublicKey())+line("[h]:2222", old))
+	_, files, refused := try(t, host("h", 2222), AcceptNew, key, line("[h]:2222", signer(t, raw).PublicKey())+line("[h]:2222", old))
 	text := refused.Error() + " " + refused.(*job.Error).Hint
 	for _, want := range []string{ssh.FingerprintSHA256(key), ssh.FingerprintSHA256(old), files[0] + ":2", "ssh-keygen -R '[h]:2222' -f " + files[0]} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)
 		}
 	}
-	refused, _, files = try(t, host("h", 2222), Strict, key, "")
+	_, files, refused = try(t, host("h", 2222), Strict, key, "")
 	text = refused.Error() + " " + refused.(*job.Error).Hint
 	for _, want := range []string{ssh.FingerprintSHA256(key), files[0], strings.TrimSpace(line("[h]:2222", key))} {
 		if !strings.Contains(text, want) {
@@ -219,7 +219,7 @@ func TestHostCertificate(t *testing.T) {
 		if err := cert.SignCert(rand.Reader, c.by); err != nil {
 			t.Fatal(err)
 		}
-		err, algorithms, _ := try(t, host("h.example", 2222), AcceptNew, cert, "@cert-authority "+line("[*.example]:2222,*.example", ca.PublicKey()))
+		algorithms, _, err := try(t, host("h.example", 2222), AcceptNew, cert, "@cert-authority "+line("[*.example]:2222,*.example", ca.PublicKey()))
 		if (err == nil) != c.ok || (err != nil && job.KindOf(err) != job.Denied) {
 			t.Errorf("%s: %v", name, err)
 		}
