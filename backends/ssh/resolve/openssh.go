@@ -3,6 +3,8 @@ package resolve
 import (
 	"bytes"
 	"context"
+	"crypto/sha1" // what OpenSSH names a connection by
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -133,6 +135,9 @@ func (a answer) hop(alias string) Hop {
 		ConnectTimeout: time.Duration(a.number("connecttimeout")) * time.Second,
 		Interval:       time.Duration(a.number("serveraliveinterval")) * time.Second, Missed: a.number("serveralivecountmax"),
 	}
+	if h.jump = a.one("proxyjump"); h.jump == "none" {
+		h.jump = ""
+	}
 	for _, files := range [][]string{a["userknownhostsfile"], a["globalknownhostsfile"]} {
 		for _, line := range files {
 			for _, file := range strings.Fields(line) {
@@ -173,7 +178,12 @@ func (h Hop) tokens(s string) string {
 	}
 	local, _ := os.Hostname()
 	short, _, _ := strings.Cut(local, ".")
-	return strings.NewReplacer("%%", "%", "%h", h.Host, "%p", strconv.Itoa(h.Port), "%r", h.User, "%n", h.Alias,
+	known := h.HostKeyAlias
+	if known == "" {
+		known = h.Alias
+	}
+	connection := sha1.Sum([]byte(local + h.Host + strconv.Itoa(h.Port) + h.User + h.jump))
+	return strings.NewReplacer("%%", "%", "%C", hex.EncodeToString(connection[:]), "%j", h.jump, "%k", known, "%h", h.Host, "%p", strconv.Itoa(h.Port), "%r", h.User, "%n", h.Alias,
 		"%d", strings.TrimSuffix(home(""), "/"), "%u", localUser(), "%l", local, "%L", short, "%i", strconv.Itoa(os.Getuid())).Replace(s)
 }
 

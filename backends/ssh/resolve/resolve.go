@@ -37,6 +37,7 @@ type Hop struct {
 	ConnectTimeout    time.Duration
 	Interval          time.Duration // between signs of life, 0 where ssh_config has none
 	Missed            int           // how many of them may be missed
+	jump              string        // ProxyJump as ssh_config has it, for the tokens that hold it
 }
 
 // Address is the host and port to dial.

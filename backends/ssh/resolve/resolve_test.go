@@ -105,6 +105,25 @@ func TestHopFields(t *testing.T) {
 	}
 }
 
+// ssh itself says which key files it looks for once the tokens are replaced. What it talks to ends at once.
+func TestTokens(t *testing.T) {
+	for _, alias := range []string{"", " HostKeyAlias stable\n"} {
+		text := "Host web\n HostName 127.0.0.1\n Port 1\n User u\n" + alias + " IdentityFile /none/%C-%k-%%-%n-%h-%p-%r-%L-%l-%u-%i\n"
+		got, err := hops(t, text, Options{Target: "web"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "config")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said, _ := exec.Command("ssh", "-v", "-F", file, "-o", "BatchMode=yes", "-o", "ProxyCommand=true", "web", "true").CombinedOutput()
+		if !strings.Contains(string(said), "identity file "+got[0].IdentityFiles[0]+" type") {
+			t.Errorf("got %s, and ssh says %s", got[0].IdentityFiles[0], said)
+		}
+	}
+}
+
 func TestHopsRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, target, says string }{
 		"option as host":  {"", "-oProxyCommand=touch x", "names no host"},
