@@ -35,8 +35,9 @@ type scanner struct {
 	flags []uint8
 	here  uint8
 	over  bool
-	sub   syntax.Node // the subscript among the next node's children
-	ends  []uint      // offsets where substitutions end, inner ones last; some may be behind us
+	sub   syntax.Node  // the subscript among the next node's children
+	ends  []uint       // offsets where substitutions end, inner ones last; some may be behind us
+	body  *syntax.Word // a here-document's, where no braces are expanded
 }
 
 func (a *analyser) scan(u *unit, file *syntax.File) {
@@ -77,7 +78,7 @@ func (s *scanner) node(n syntax.Node) bool {
 	case *syntax.Lit:
 		s.literal(n)
 	case *syntax.Word:
-		if len(n.Parts) > 0 && hasBraces(n) && rebuilt(n) && formsBraces(n) {
+		if n != s.body && len(n.Parts) > 0 && hasBraces(n) && rebuilt(n) && formsBraces(n) {
 			s.refuse(n, "a dollar beside braces builds an expansion that is not written")
 		}
 	case *syntax.SglQuoted:

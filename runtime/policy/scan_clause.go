@@ -263,6 +263,7 @@ func (s *scanner) redirect(n *syntax.Redirect) {
 	case syntax.DplIn, syntax.DplOut:
 		s.duplicate(n)
 	case syntax.Hdoc, syntax.DashHdoc:
+		s.body = n.Hdoc
 		s.heredoc(n)
 	case syntax.WordHdoc:
 		if s.a.reads {
