@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"slices"
 
 	"cmd-exec-mcp/runtime/shell"
@@ -66,6 +67,32 @@ func runQuote(c *call, v any) starlark.Value {
 	}
 	c.fail(c.at("word"), `write quote("a b") or quote(["a b", "c"])`, "quote: word is neither a string nor a list of strings")
 	return broken{}
+}
+
+// quoteLater is quote inside the config's own functions, which run when config.star was read long ago: what they put
+// into shell text comes from the call.
+func quoteLater(args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+	var word starlark.Value
+	if err := starlark.UnpackArgs("quote", args, kwargs, "word", &word); err != nil {
+		return nil, err
+	}
+	if s, ok := starlark.AsString(word); ok {
+		return starlark.String(shell.Quote(s)), nil
+	}
+	bad := errors.New(`quote: word is neither a string nor a list of strings: write quote("a b") or quote(["a b", "c"])`)
+	list, ok := word.(starlark.Sequence)
+	if !ok {
+		return nil, bad
+	}
+	var argv []string
+	for w := range starlark.Elements(list) {
+		s, ok := starlark.AsString(w)
+		if !ok {
+			return nil, bad
+		}
+		argv = append(argv, s)
+	}
+	return starlark.String(shell.QuoteAll(argv)), nil
 }
 
 func stringList(list []any) ([]string, bool) {

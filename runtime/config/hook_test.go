@@ -140,6 +140,21 @@ h = hook(after=after)
 	}
 }
 
+// quote works in a hook, unlike what declares something: commands are put together there.
+func TestHookQuotes(t *testing.T) {
+	h := openHook(t, "def before(cmd):\n    return {\"command\": quote(cmd.command) + \" \" + quote([\"a b\", \"it's\"]) if cmd.command != \"bad\" else quote(5)}\nh = hook(before=before)\n")
+	req := request()
+	req.Command.Script = "rm $x"
+	got, _, err := h.Begin(context.Background(), req)
+	if want := `'rm $x' 'a b' 'it'"'"'s'`; err != nil || got.Command.Script != want {
+		t.Errorf("got %q, %v, want %q", got.Command.Script, err, want)
+	}
+	req.Command.Script = "bad"
+	if _, _, err := h.Begin(context.Background(), req); err == nil || !strings.Contains(err.Error(), "neither a string nor a list") {
+		t.Errorf("quote(5): %v", err)
+	}
+}
+
 func TestHookEndsItsLoop(t *testing.T) {
 	h := openHook(t, "def before(cmd):\n    for i in range(1000000):\n        pass\nh = hook(before=before)\n")
 	if _, _, err := h.Begin(context.Background(), request()); job.KindOf(err) != job.Unavailable || !strings.Contains(err.Error(), "steps") {
