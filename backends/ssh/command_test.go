@@ -103,9 +103,9 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// A command may end the shells around it, and all its user's processes.
+// A command may end the shells around it, and all its user's processes: the user is one that no other package's tests use.
 func TestOuterShellIsKilled(t *testing.T) {
-	b := open(t, "cem-dash", nil)
+	b := open(t, "cem-noisy", nil)
 	for range 2 {
 		if got := run(t, b, script("echo hi; kill -9 $PPID; sleep 0.1; echo more")); !strings.HasPrefix(got.stdout, "hi\n") || got.exit.Code != 137 {
 			t.Errorf("%+v", got)
