@@ -138,6 +138,7 @@ func BenchmarkS2(b *testing.B) {
 		farPlain = append(farPlain, once(func() { hi(b, far) }))
 	}
 	b.ReportMetric(median(waiting)/median(plain), "of-plain")
+	b.ReportMetric(tenth(waiting)/tenth(plain), "p10-of-plain")
 	b.ReportMetric(median(farWaiting)/float64(trip), "trips")
 	b.ReportMetric(median(farPlain)/float64(trip), "plain-trips")
 	b.ReportMetric(median(waiting)/1e6, "ms")

@@ -84,7 +84,7 @@ func (c *conn) open(ctx context.Context) (*channel, error) {
 			return nil, errFull
 		}
 		c.pool.release(c, false)
-		c.lose()
+		c.pool.drop(c)
 		return nil, errNotSent
 	case <-ctx.Done():
 		go func() {
@@ -229,7 +229,7 @@ func (c *conn) fresh(ctx context.Context) bool {
 	case <-ctx.Done():
 		return true
 	}
-	c.lose()
+	c.pool.drop(c)
 	return false
 }
 

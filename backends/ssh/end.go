@@ -65,7 +65,7 @@ func (p *process) Signal(ctx context.Context, s job.Signal) error {
 // ask goes through the control shell. One that was ended, as by a command that kills all its user's processes, is
 // started again.
 func (p *process) ask(ctx context.Context, verb, signal string) ([]int, error) {
-	pid := p.pid
+	pid := p.pid.Load()
 	if p.over() || !p.conn.facts.leader {
 		pid = 0 // its number may be somebody else's by now
 	}

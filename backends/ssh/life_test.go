@@ -174,16 +174,16 @@ func TestSurvivors(t *testing.T) {
 	}
 	b := open(t, "root", nil)
 	p, out, _ := begin(t, b, job.Command{Script: "echo ready; exec sleep 300"})
-	eventually(t, "it runs", 10*time.Second, func() bool { return p.(*process).pid > 0 })
+	eventually(t, "it runs", 10*time.Second, func() bool { return p.(*process).pid.Load() > 0 })
 	_ = out
 	q := open(t, "cem-bash", nil)
 	if _, err := q.pool.facts(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	// Another account's control shell stands for one that lacks the right.
-	left, err := q.pool.conns[0].control.ask(t.Context(), "k", p.(*process).dialog.id, p.(*process).pid, "")
-	if err != nil || !slices.Contains(left, int(p.(*process).pid)) {
-		t.Errorf("survivors %v, %v; want %d", left, err, p.(*process).pid)
+	left, err := q.pool.conns[0].control.ask(t.Context(), "k", p.(*process).dialog.id, p.(*process).pid.Load(), "")
+	if err != nil || !slices.Contains(left, int(p.(*process).pid.Load())) {
+		t.Errorf("survivors %v, %v; want %d", left, err, p.(*process).pid.Load())
 	}
 	if err := p.Kill(t.Context()); err != nil {
 		t.Error(err)

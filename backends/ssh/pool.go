@@ -38,7 +38,7 @@ func newPool(b *Backend) *pool { return &pool{backend: b, wake: make(chan struct
 
 // get reserves a place for one channel.
 func (p *pool) get(ctx context.Context) (*conn, error) {
-	for {
+	for began := time.Now(); ; {
 		p.mu.Lock()
 		if p.closed {
 			p.mu.Unlock()
@@ -53,8 +53,9 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 			}
 			return c, nil
 		}
-		p.evict()
-		if p.attempt == nil && len(p.conns) < maxConns && (len(p.conns) == 0 || time.Now().After(p.pause)) {
+		p.evict(len(p.conns) >= maxConns)
+		none, patient := len(p.conns) == 0, time.Since(began) >= placePause && time.Now().After(p.pause)
+		if p.attempt == nil && len(p.conns) < maxConns && (none || patient) {
 			p.attempt = &attempt{done: make(chan struct{})}
 			go p.dial(p.attempt)
 		}
@@ -77,7 +78,7 @@ func (p *pool) get(ctx context.Context) (*conn, error) {
 
 // wait returns when it is worth trying again.
 func (p *pool) wait(ctx context.Context, a *attempt, done, wake chan struct{}) error {
-	again := time.NewTimer(rejectPause)
+	again := time.NewTimer(placePause)
 	defer again.Stop()
 	select {
 	case <-done:
@@ -101,6 +102,9 @@ func (p *pool) wait(ctx context.Context, a *attempt, done, wake chan struct{}) e
 // rejectPause is how long a connection that took no more channels is left alone.
 const rejectPause = 200 * time.Millisecond
 
+// placePause is how long a place is waited for before one more connection is made: they are freed a little late.
+const placePause = 20 * time.Millisecond
+
 // free is a connection with a place, nil without one.
 func (p *pool) free() *conn {
 	for _, c := range p.conns {
@@ -114,15 +118,15 @@ func (p *pool) free() *conn {
 	return nil
 }
 
-// evict ends what only waits, so that a command gets its place.
-func (p *pool) evict() {
+// evict ends what only waits, so that a command gets its place; all says that background processes must give way, too.
+func (p *pool) evict(all bool) {
 	for _, c := range p.conns {
 		switch {
 		case c.spare != nil:
 			go c.spare.discard()
 			c.spare = nil
 			return
-		case len(c.linger) > 0:
+		case all && len(c.linger) > 0:
 			go func(ch *channel) { _ = ch.Close() }(c.linger[0])
 			c.linger = c.linger[1:]
 			return
@@ -144,6 +148,14 @@ func (p *pool) release(c *conn, full bool) {
 func (p *pool) signal() {
 	close(p.wake)
 	p.wake = make(chan struct{})
+}
+
+// drop takes a connection away that cannot be used, before its end was noticed.
+func (p *pool) drop(c *conn) {
+	p.mu.Lock()
+	p.conns = slices.DeleteFunc(p.conns, func(o *conn) bool { return o == c })
+	p.mu.Unlock()
+	c.lose()
 }
 
 func (p *pool) remove(c *conn) {
@@ -245,7 +257,7 @@ func (p *pool) end(c *conn) {
 }
 
 // keep holds a channel open whose output a background process may still write to: closing it would kill that one with
-// its next write. It is given up when its place is needed.
+// its next write. It is given up when its place is needed and no more connections are made.
 func (p *pool) keep(ch *channel) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

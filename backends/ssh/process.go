@@ -35,8 +35,8 @@ type process struct {
 	open           atomic.Int32 // streams on which the shell has not said that the command ended
 	began          atomic.Bool
 	killed         atomic.Bool
-	pid            int64  // set before started is closed
-	refusal        string // likewise
+	pid            atomic.Int64
+	refusal        string // set before started is closed
 	report         string // set before reported is closed
 
 	done chan struct{}
@@ -119,7 +119,8 @@ func (p *process) said(kind byte, body string) {
 		}
 		return
 	case begins:
-		p.pid, _ = strconv.ParseInt(body, 10, 64)
+		pid, _ := strconv.ParseInt(body, 10, 64)
+		p.pid.Store(pid)
 		p.began.Store(true)
 		p.stdout.plain = p.tty // the shell has become the command
 	case refuses:

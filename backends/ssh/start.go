@@ -28,7 +28,7 @@ func (b *Backend) Start(ctx context.Context, cmd job.Command, to backends.IO) (b
 			return p, nil
 		case errors.Is(err, errFull) && ctx.Err() == nil:
 			continue
-		case errors.Is(err, errNotSent) && lost < 2:
+		case errors.Is(err, errNotSent) && lost < 4:
 			lost++
 			continue
 		}
