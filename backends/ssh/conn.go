@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,6 +59,10 @@ var errNotSent = errors.New("the connection was lost before the command was sent
 // errFull means that the server takes no more channels on this connection.
 var errFull = errors.New("the server takes no more sessions on this connection")
 
+// errSingle is errFull of a connection on which nothing but the control shell runs: if it stays so, the server takes one
+// session on a connection.
+var errSingle = fmt.Errorf("%w beside one", errFull)
+
 // open opens a session channel in a place that was reserved by pool.get, and gives the place back when it fails.
 func (c *conn) open(ctx context.Context) (*channel, error) {
 	type answer struct {
@@ -76,10 +81,13 @@ func (c *conn) open(ctx context.Context) (*channel, error) {
 			return c.follow(a.ch, a.reqs), nil
 		}
 		if refusal, ok := errors.AsType[*ssh.OpenChannelError](a.err); ok {
-			c.pool.release(c, true)
+			alone := c.pool.release(c, true) <= 1
 			if refusal.Reason == ssh.Prohibited {
 				return nil, job.Errorf(job.Denied, "%s refuses to run commands: %s", c.pool.backend.config.Target, refusal.Message).
 					WithHint("the server's administrator decides: PermitOpen, MaxSessions 0 or a restricted key forbid it")
+			}
+			if alone {
+				return nil, errSingle
 			}
 			return nil, errFull
 		}

@@ -73,7 +73,7 @@ func (p *pool) reach(ctx context.Context, hops []hop) (*conn, error) {
 	if err != nil {
 		closeAll()
 		if errors.Is(err, errFull) {
-			err = job.Errorf(job.Unavailable, "%s lets us in but runs no commands", p.backend.config.Target).WithHint("MaxSessions must be at least 2 in the server's sshd_config")
+			err = errMaxSessions(p.backend.config.Target)
 		}
 		return nil, fail(err, p.backend.config.Target)
 	}

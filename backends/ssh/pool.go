@@ -134,8 +134,8 @@ func (p *pool) evict(all bool) {
 	}
 }
 
-// release gives a place back; full says that the server refused it.
-func (p *pool) release(c *conn, full bool) {
+// release gives a place back; full says that the server refused it. It returns how many are used.
+func (p *pool) release(c *conn, full bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.used--
@@ -143,6 +143,7 @@ func (p *pool) release(c *conn, full bool) {
 		c.limit, c.rejected = max(c.used, 1), time.Now()
 	}
 	p.signal()
+	return c.used
 }
 
 func (p *pool) signal() {

@@ -21,12 +21,17 @@ func (b *Backend) Start(ctx context.Context, cmd job.Command, to backends.IO) (b
 			return nil, err
 		}
 	}
-	for lost := 0; ; {
+	for lost, single := 0, 0; ; {
 		p, err := b.try(ctx, cmd, to)
 		switch {
 		case err == nil:
 			return p, nil
+		case errors.Is(err, errSingle) && single >= maxSingle:
+			return nil, errMaxSessions(b.config.Target)
 		case errors.Is(err, errFull) && ctx.Err() == nil:
+			if errors.Is(err, errSingle) {
+				single++
+			}
 			continue
 		case errors.Is(err, errNotSent) && lost < 4:
 			lost++
@@ -34,6 +39,13 @@ func (b *Backend) Start(ctx context.Context, cmd job.Command, to backends.IO) (b
 		}
 		return nil, fail(err, b.config.Target)
 	}
+}
+
+// maxSingle is how often a server may refuse a second session: it may not have noticed yet that the one before has ended.
+const maxSingle = 20
+
+func errMaxSessions(target string) error {
+	return job.Errorf(job.Unavailable, "%s lets us in but runs one session on a connection at most", target).WithHint("MaxSessions must be at least 2 in the server's sshd_config")
 }
 
 func (b *Backend) try(ctx context.Context, cmd job.Command, to backends.IO) (*process, error) {
