@@ -37,6 +37,12 @@ func faultf(class, format string, args ...any) *fault {
 	return &fault{class: class, detail: fmt.Sprintf(format, args...)}
 }
 
+// said is what a caller is told of a fault. The class goes along for whoever says it in words of their own.
+type said struct{ message, class string }
+
+func (s *said) Error() string { return s.message }
+func (s *said) Class() string { return s.class }
+
 // public is what a caller learns: the class and the guest's reason, never the detail.
 func (f *fault) public(hook string) *job.Error {
 	kind := job.Unavailable
@@ -47,7 +53,7 @@ func (f *fault) public(hook string) *job.Error {
 	if f.reason != "" {
 		message += ": " + f.reason
 	}
-	e := job.Errorf(kind, "%s", message)
+	e := &job.Error{Kind: kind, Err: &said{message, f.class}}
 	if f.class == classBusy {
 		return e.WithHint("try again; the owner can raise pool= of the hook")
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"sync"
 
+	"cmd-exec-mcp/hooks"
 	"cmd-exec-mcp/runtime/job"
 	"cmd-exec-mcp/runtime/stream"
 )
@@ -71,14 +72,15 @@ func (p *pump) stderr() io.Writer {
 func (l *lane) Write(data []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	chunk, withheld := data, false
+	chunk := data
 	if l.decoder != nil {
 		chunk = l.decoder.Write(chunk)
 	}
 	if l.pump.taps != nil {
-		chunk, withheld = l.pump.taps.output(l.stream, chunk)
+		l.pump.taps.output(l, chunk, 0)
+	} else {
+		l.pass(chunk, false)
 	}
-	l.pass(chunk, withheld)
 	return len(data), nil
 }
 
@@ -92,9 +94,10 @@ func (l *lane) final() {
 		rest = l.decoder.Flush()
 	}
 	if l.pump.taps != nil {
-		rest, withheld = l.pump.taps.final(l.stream, rest)
+		withheld = l.pump.taps.output(l, rest, hooks.Final)
+	} else {
+		l.pass(rest, false)
 	}
-	l.pass(rest, withheld)
 	if l.redactor != nil && !withheld {
 		l.deliver(l.redactor.Flush())
 	}

@@ -40,33 +40,28 @@ func newTaps(p *pump, chain []Tap) *taps {
 	return t
 }
 
-// output sends a chunk through the chain, first to last. The result is valid until the next call. withheld says that it is
-// no output of the command's.
-func (t *taps) output(s job.Stream, chunk []byte) (out []byte, withheld bool) {
+// output sends a chunk through the chain, first to last, and what comes out of it on its way. Both streams share the hooks'
+// buffers, so that way is gone under the lock. withheld says that nothing of the command's output passes any more. l.mu is
+// held.
+func (t *taps) output(l *lane, chunk []byte, f hooks.Flags) (withheld bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.timer.Reset(afterSilence)
-	return t.walk(s, chunk, 0), t.withheld
-}
-
-func (t *taps) final(s job.Stream, chunk []byte) (out []byte, withheld bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.walk(s, chunk, hooks.Final), t.withheld
+	switch {
+	case f == 0:
+		t.timer.Reset(afterSilence)
+	case t.over:
+		return t.withheld
+	}
+	chunk = t.walk(l.stream, chunk, f)
+	l.pass(chunk, t.withheld)
+	return t.withheld
 }
 
 // idle asks the chain for what it carries, on both streams.
 func (t *taps) idle() {
 	for _, l := range []*lane{&t.pump.out, &t.pump.err} {
 		l.mu.Lock()
-		t.mu.Lock()
-		var chunk []byte
-		if !t.over {
-			chunk = t.walk(l.stream, nil, hooks.Idle)
-		}
-		withheld := t.withheld
-		t.mu.Unlock()
-		l.pass(chunk, withheld)
+		t.output(l, nil, hooks.Idle)
 		l.mu.Unlock()
 	}
 }
