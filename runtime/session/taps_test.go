@@ -14,7 +14,9 @@ import (
 
 // A hook has one buffer for both streams: what came out of it must have gone its way before the other stream uses it.
 func TestStreamsShareAHooksBuffer(t *testing.T) {
-	carry := &hooks.Carry{Filter: func(_ context.Context, _ job.Stream, in []byte, _ hooks.Flags) ([]byte, int, error) { return in, 0, nil }}
+	carry := &hooks.Carry{Filter: func(_ context.Context, _ job.Stream, in []byte, _ hooks.Flags) ([]byte, int, error) {
+		return in, 0, nil
+	}}
 	j, p := startScripted(t, NewTable(testLimits, nil), Spec{Taps: []Tap{{Name: "h", Tap: carryTap{carry}}}})
 	var both sync.WaitGroup
 	for _, w := range []struct {
